@@ -9,7 +9,10 @@ use headway_packet::session::Session;
 use headway_packet::{Envelope, PacketView, WIRE_HEADER, WIRE_VERSION};
 use headway_transport::registry;
 use headway_units::Time;
-use wire::{Datagram, Faults, World, address, config, content, identify, prefixes, shared_key};
+use wire::{
+    Datagram, Faults, World, host_address, identify_message, message_content, prefix_admission, shared_key,
+    world_config,
+};
 
 #[path = "../../crates/host/tests/it/wire/mod.rs"]
 mod wire;
@@ -75,14 +78,14 @@ impl Attack {
         let names = registry::NAMES;
         let name = names[usize::from(mode >> 1) % names.len()];
         let sealed = mode & 1 == 1;
-        let config: Config = config(name, if sealed { shared_key() } else { prefixes() });
+        let config: Config = world_config(name, if sealed { shared_key() } else { prefix_admission() });
         let mut world = World::new(&config, 3, Faults::default(), 1);
         world.keep_sent = true;
         for (ticket, host) in [(0, HONEST), (1, INSIDER)] {
-            world.send(Time::ZERO, host, TARGET, ticket, content(ticket, 3000));
-            world.send(Time::ms(2), TARGET, host, ticket + 10, content(ticket + 10, 3000));
+            world.schedule_send(Time::ZERO, host, TARGET, ticket, message_content(ticket, 3000));
+            world.schedule_send(Time::ms(2), TARGET, host, ticket + 10, message_content(ticket + 10, 3000));
         }
-        world.run(Time::ms(20));
+        world.run_until(Time::ms(20));
         assert_eq!(world.got.len(), 4, "they have met");
         Attack { world, sealed, counter: 1 << 20, ticket: 100, spent: 0 }
     }
@@ -105,23 +108,23 @@ impl Attack {
             6 => self.send(TARGET, INSIDER, input.short()),
             7 => {
                 let until = self.world.now + Time::ms(u64::from(input.byte()) * 10);
-                self.world.run(until);
+                self.world.run_until(until);
             }
-            _ => self.world.restart(self.world.now, INSIDER),
+            _ => self.world.schedule_restart(self.world.now, INSIDER),
         }
         let soon = self.world.now + Time::us(30);
-        self.world.run(soon);
+        self.world.run_until(soon);
     }
 
     fn inject(&mut self, from: usize, bytes: Vec<u8>) {
-        let (from, to) = (address(from), address(TARGET));
-        self.world.inject(self.world.now, Datagram { from, to, tos: 0, bytes });
+        let (from, to) = (host_address(from), host_address(TARGET));
+        self.world.inject_datagram(self.world.now, Datagram { from, to, tos: 0, bytes });
     }
 
     fn send(&mut self, from: usize, to: usize, length: u16) {
         self.ticket += 1;
-        let bytes = content(self.ticket, length.into());
-        self.world.send(self.world.now, from, to, self.ticket, bytes);
+        let bytes = message_content(self.ticket, length.into());
+        self.world.schedule_send(self.world.now, from, to, self.ticket, bytes);
     }
 
     /// A packet with any header in the insider's session.
@@ -131,18 +134,18 @@ impl Attack {
         header[..given.len()].copy_from_slice(given);
         (header[0], header[6], header[7]) = (WIRE_VERSION, 0, 0);
         let payload = usize::from(u16::from_be_bytes([header[10], header[11]])).min(1600);
-        let mine = |d: &&Datagram| d.from == address(INSIDER) && !d.is_handshake();
+        let mine = |d: &&Datagram| d.from == host_address(INSIDER) && !d.is_handshake();
         let sample = self.world.sent.iter().rfind(mine).map(|d| d.bytes.clone()).unwrap_or_default();
         let Ok(view) = PacketView::parse(&sample) else { return };
-        let Some(seen) = view.session() else { return };
+        let Some(seen) = view.session_fields() else { return };
         let envelope = Envelope::between_hosts(false, view.envelope().is_stamped());
         header[5] = envelope as u8;
-        let mut stamps = vec![0; envelope.stamps()];
+        let mut stamps = vec![0; envelope.stamp_bytes()];
         let given = input.take(stamps.len());
         stamps[..given.len()].copy_from_slice(given);
         self.counter += 1 + u64::from(input.byte() % 8);
         let session = Session { counter: self.counter, ..seen };
-        let bytes = [&header[..], &session.bytes(), &stamps, &vec![7; payload]].concat();
+        let bytes = [&header[..], &session.to_bytes(), &stamps, &vec![7; payload]].concat();
         self.inject(INSIDER, bytes);
     }
 
@@ -150,20 +153,21 @@ impl Attack {
     /// can speak for it: there, only those of the insider.
     fn change(&mut self, input: &mut Input<'_>, how: fn(&mut Vec<u8>, usize, u8)) {
         let (which, at, with) = (input.short(), input.short(), input.byte());
-        let of = |d: &&Datagram| d.to == address(TARGET) && (self.sealed || d.from == address(INSIDER));
+        let of =
+            |d: &&Datagram| d.to == host_address(TARGET) && (self.sealed || d.from == host_address(INSIDER));
         let copies: Vec<&Datagram> = self.world.sent.iter().filter(of).collect();
         let Some(copy) = copies.get(usize::from(which) % copies.len().max(1)) else { return };
         let mut copy = Datagram::clone(copy);
         let at = usize::from(at) % copy.bytes.len();
         how(&mut copy.bytes, at, with);
-        self.world.inject(self.world.now, copy);
+        self.world.inject_datagram(self.world.now, copy);
     }
 
     fn bounds(&self) {
         let target = &self.world.hosts[TARGET];
         assert!(target.memory.used() <= 8 << 20, "more memory than there is");
         assert!(target.core.peers() <= 4096);
-        let to_stranger = self.world.sent.iter().filter(|d| d.to == address(STRANGER));
+        let to_stranger = self.world.sent.iter().filter(|d| d.to == host_address(STRANGER));
         let answered: usize = to_stranger.map(|d| d.bytes.len()).sum();
         assert!(answered <= self.spent, "{answered} bytes for {}", self.spent);
     }
@@ -171,14 +175,14 @@ impl Attack {
     /// A message of the honest host arrives, once and intact; nothing else came in its name.
     fn honest_host_is_served(mut self) {
         let world = &mut self.world;
-        world.send(world.now, HONEST, TARGET, LAST, content(LAST, 20_000));
+        world.schedule_send(world.now, HONEST, TARGET, LAST, message_content(LAST, 20_000));
         let end = world.now + Time::s(700);
         while world.now < end && !world.outcomes.contains_key(&LAST) {
-            world.run(world.now + Time::ms(100));
+            world.run_until(world.now + Time::ms(100));
         }
         assert_eq!(world.outcomes.get(&LAST), Some(&Ok(())), "the honest host is not served");
-        let honest = world.got.iter().filter(|got| got.host == TARGET && got.from == address(HONEST));
-        let mut numbers: Vec<u64> = honest.map(|got| identify(&got.bytes)).collect();
+        let honest = world.got.iter().filter(|got| got.host == TARGET && got.from == host_address(HONEST));
+        let mut numbers: Vec<u64> = honest.map(|got| identify_message(&got.bytes)).collect();
         numbers.sort_unstable();
         assert_eq!(numbers, [0, LAST]);
     }

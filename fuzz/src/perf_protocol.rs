@@ -11,31 +11,34 @@ pub fn check(bytes: &[u8]) {
     let service = Service::default();
     let mut frames = Frames::new(bytes, Vec::new());
     let mut answered = 0;
-    while let Ok(Some(message)) = frames.read() {
+    while let Ok(Some(message)) = frames.read_message() {
         assert!(message.len() <= bytes.len(), "no more than arrived");
         codec(message);
-        let Some(answer) = service.handle(message) else {
-            assert!(matches!(Order::parse(message), Some(Order::Data { .. })), "all but data is answered");
+        let Some(answer) = service.handle_order(message) else {
+            assert!(
+                matches!(Order::from_message(message), Some(Order::Data { .. })),
+                "all but data is answered"
+            );
             continue;
         };
-        assert!(Answer::parse(&answer).is_some() && answer.len() <= LARGEST as usize);
-        assert!(service.runs() <= MOST);
+        assert!(Answer::from_message(&answer).is_some() && answer.len() <= LARGEST as usize);
+        assert!(service.run_count() <= MOST);
         answered += answer.len();
         if answered > 4 * LARGEST as usize {
             break;
         }
-        frames.write(&answer).expect("to memory");
+        frames.write_message(&answer).expect("to memory");
     }
 }
 
 /// A message that parses is written the same way again.
 fn codec(bytes: &[u8]) {
-    if let Some(order) = Order::parse(bytes) {
-        assert_eq!(Order::parse(&order.message(bytes.len())), Some(order));
-        assert_eq!(order.message(0)[..], bytes[..9], "its front is all that it says");
+    if let Some(order) = Order::from_message(bytes) {
+        assert_eq!(Order::from_message(&order.to_message(bytes.len())), Some(order));
+        assert_eq!(order.to_message(0)[..], bytes[..9], "its front is all that it says");
     }
-    if let Some(answer) = Answer::parse(bytes) {
-        assert_eq!(Answer::parse(&answer.message(bytes.len())), Some(answer));
-        assert!(answer == Answer::Echo || answer.message(0) == bytes);
+    if let Some(answer) = Answer::from_message(bytes) {
+        assert_eq!(Answer::from_message(&answer.to_message(bytes.len())), Some(answer));
+        assert!(answer == Answer::Echo || answer.to_message(0) == bytes);
     }
 }

@@ -128,8 +128,8 @@ fn good(input: &mut Input<'_>, host: u32) -> Vec<u8> {
     let rate = header[2];
     header[32..40].fill(rate);
     let around = PacketView::parse_header(&header).map_or(0, |view| {
-        let kind = view.packet().kind;
-        view.envelope().before(kind) + view.envelope().after(kind)
+        let kind = view.to_packet().kind;
+        view.envelope().bytes_before(kind) + view.envelope().bytes_after(kind)
     });
     let datagram = [&header[..], &vec![header[4]; around + payload]].concat();
     framed(HostId(host), HostId(to), &datagram)
@@ -140,8 +140,8 @@ fn framed(from: HostId, to: HostId, datagram: &[u8]) -> Vec<u8> {
     let length = |more: usize| ((datagram.len() + more) as u16).to_be_bytes();
     let mut ip = [0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 17, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     ip[2..4].copy_from_slice(&length(28));
-    ip[12..16].copy_from_slice(&from.ipv4());
-    ip[16..20].copy_from_slice(&to.ipv4());
+    ip[12..16].copy_from_slice(&from.ipv4_address());
+    ip[16..20].copy_from_slice(&to.ipv4_address());
     let words = ip.chunks(2).map(|w| u32::from(u16::from_be_bytes([w[0], w[1]])));
     let sum = words.sum::<u32>();
     let sum = !(((sum & 0xffff) + (sum >> 16)) as u16);

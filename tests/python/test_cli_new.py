@@ -166,6 +166,7 @@ def test_without_a_section_that_has_all_words_those_with_most_are_shown(headway:
     assert "these hold 2 of the 3 words; no page has 'slowdwon': did you mean slowdown" in misspelt.err
 
 
+@pytest.mark.long
 def test_every_section_of_every_page_is_printed_by_its_name(subtests: pytest.Subtests) -> None:
     for file in sorted(FOLDER.rglob("*.md")):
         page = file.relative_to(FOLDER).with_suffix("").as_posix()

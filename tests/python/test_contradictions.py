@@ -123,6 +123,7 @@ def brought(choices: Choices, name: str, value: Taken | None, claims: Sequence[C
     return {result.claim.id: result.judgement.measured for result in evaluate_claims(claims, points)}
 
 
+@pytest.mark.long
 def test_no_choice_brings_a_latency_below_what_the_links_need() -> None:
     """The proofs about Table II say that no run can be below a limit: here each choice tries, at each of its values."""
     ledger = SCENARIOS / "proactmp" / "claims.toml"

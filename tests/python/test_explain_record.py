@@ -62,6 +62,7 @@ def listed(headway: Headway, name: str) -> dict[str, Any]:
     return next(row for row in rows if row["id"] == name)
 
 
+@pytest.mark.long
 def test_a_search_alone_records_its_bounds_and_readings_leave_them(
     headway: Headway, home: Path, tmp_path: Path
 ) -> None:

@@ -126,7 +126,7 @@ def test_reading_results(one: Path, tmp_path: Path, how: str) -> None:
     assert_linear(cost, few=4)
 
 
-@pytest.mark.parametrize("key", ['"fabric.buffer"', "seeds"])
+@pytest.mark.parametrize("key", [pytest.param('"fabric.buffer"', marks=pytest.mark.long), "seeds"])
 def test_points_of_the_native_module(tmp_path: Path, key: str) -> None:
     """Its operations cannot be counted: eight times as many points cost the square of that, or not nearly."""
 

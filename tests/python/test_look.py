@@ -60,6 +60,7 @@ def test_a_figure_has_the_width_and_the_fonts_of_a_paper(swept: Sweep, headway: 
         assert b"/Type3" not in path.read_bytes()
 
 
+@pytest.mark.long
 def test_python_and_the_command_line_draw_the_same(swept: Sweep, headway: Headway) -> None:
     answer = headway("report", swept.directory, "--format", "svg", "--yscale", "log", "--ylim", "1e-6,1")
     assert answer.status == 0

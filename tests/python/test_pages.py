@@ -16,7 +16,7 @@ import lacking
 PAGES = [page for page in sources() if executable(page) and page.name != "python.md"]
 # Their commands take seconds. All commands and options of every page are looked up in any case.
 SLOW = {"choosing", "comparing", "engine", "errors", "faq", "own-topology", "own-workload", "python-transport"}
-SLOW |= {"README", "reports", "run-length", "tutorial", "uet-nscc", "verdicts"}
+SLOW |= {"README", "citing", "figures-for-a-paper", "reports", "run-length", "tutorial", "uet-nscc", "verdicts"}
 
 
 def missing(*modules: str) -> str | None:

@@ -104,6 +104,7 @@ def test_a_paper_becomes_a_site(scenarios: Path, tmp_path: Path, headway: Headwa
     assert elsewhere.out.startswith("2 figures, 8 points, 8 in the store, 0 to run\n")
 
 
+@pytest.mark.long
 def test_a_function_makes_the_same_site(scenarios: Path, tmp_path: Path, headway: Headway) -> None:
     done = package.reproduce_all("mine", tmp_path / "site")
     assert [figure.directory for figure in done] == [tmp_path / "site/mine/fig1", tmp_path / "site/mine/fig2"]

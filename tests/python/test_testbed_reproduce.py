@@ -232,6 +232,7 @@ def test_a_verdict_speaks_for_what_was_run(
     assert row["testbed"]["verdict"] == verdict
 
 
+@pytest.mark.long
 def test_both_arms_stand_side_by_side(headway: Headway, home: Path, measured: Asked, tmp_path: Path) -> None:
     headway("testbed", "reproduce", "mine/two-flows", "--repetitions", "2", "--out", tmp_path / "out", "--record")
     assert measured

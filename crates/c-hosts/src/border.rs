@@ -112,7 +112,7 @@ thread_local! {
 }
 
 /// Keeps the words of the error, and returns the status.
-fn answered(answer: Answer<()>) -> hw_status {
+fn to_status(answer: Answer<()>) -> hw_status {
     let Err(Failure { status, text }) = answer else { return hw_status::HW_OK };
     let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
     ERROR.with_borrow_mut(|error| *error = text);
@@ -120,15 +120,15 @@ fn answered(answer: Answer<()>) -> hw_status {
 }
 
 /// Answers what a function does, or that it panicked.
-pub(crate) fn guarded(function: impl FnOnce() -> Answer<()>) -> hw_status {
+pub(crate) fn catch_panic(function: impl FnOnce() -> Answer<()>) -> hw_status {
     let outcome = catch_unwind(AssertUnwindSafe(function));
-    answered(outcome.unwrap_or_else(|_| {
+    to_status(outcome.unwrap_or_else(|_| {
         let text = "a mistake in Headway itself: what it printed says where; please report it";
         Err(Failure { status: hw_status::HW_INTERNAL, text: text.into() })
     }))
 }
 
-pub(crate) fn bad(text: impl Into<String>) -> Failure {
+pub(crate) fn bad_argument(text: impl Into<String>) -> Failure {
     Failure { status: hw_status::HW_BAD_ARGUMENT, text: text.into() }
 }
 
@@ -136,24 +136,26 @@ pub(crate) fn bad(text: impl Into<String>) -> Failure {
 ///
 /// # Safety
 /// The pointer is null, or to something of this kind that stays meanwhile.
-pub(crate) unsafe fn behind<'a, T>(pointer: *const T, what: &str) -> Answer<&'a T> {
+pub(crate) unsafe fn value_behind<'a, T>(pointer: *const T, what: &str) -> Answer<&'a T> {
     // SAFETY: as said above.
-    unsafe { pointer.as_ref() }.ok_or_else(|| bad(format!("{what} is a null pointer")))
+    unsafe { pointer.as_ref() }.ok_or_else(|| bad_argument(format!("{what} is a null pointer")))
 }
 
 /// The place behind a pointer.
 ///
 /// # Safety
 /// The pointer is null, or to where a value of this kind may be written.
-pub(crate) unsafe fn place<T>(pointer: *mut T, what: &str) -> Answer<Place<T>> {
-    NonNull::new(pointer).map(Place).ok_or_else(|| bad(format!("the place for {what} is a null pointer")))
+pub(crate) unsafe fn place_behind<T>(pointer: *mut T, what: &str) -> Answer<Place<T>> {
+    NonNull::new(pointer)
+        .map(Place)
+        .ok_or_else(|| bad_argument(format!("the place for {what} is a null pointer")))
 }
 
 /// Place for a value. It need not be initialised, so that there is no reference to it.
 pub(crate) struct Place<T>(NonNull<T>);
 
 impl<T> Place<T> {
-    pub(crate) fn put(&self, value: T) {
+    pub(crate) fn put_value(&self, value: T) {
         // SAFETY: who called `place` promised that a value may be written here.
         unsafe { self.0.write(value) };
     }
@@ -163,13 +165,13 @@ impl<T> Place<T> {
 ///
 /// # Safety
 /// The pointer is null, or to a text that a zero byte ends.
-unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Answer<&'a str> {
+unsafe fn text_behind<'a>(pointer: *const c_char, what: &str) -> Answer<&'a str> {
     if pointer.is_null() {
-        return Err(bad(format!("{what} is a null pointer")));
+        return Err(bad_argument(format!("{what} is a null pointer")));
     }
     // SAFETY: as said above.
     let text = unsafe { CStr::from_ptr(pointer) };
-    text.to_str().map_err(|_| bad(format!("{what} is not UTF-8")))
+    text.to_str().map_err(|_| bad_argument(format!("{what} is not UTF-8")))
 }
 
 /// A copy of the bytes behind a pointer, of which nothing is read where there are more than a message may have: a negative length of a
@@ -177,12 +179,12 @@ unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Answer<&'a str> {
 ///
 /// # Safety
 /// The pointer is to so many bytes, or null.
-unsafe fn copied(pointer: *const c_void, length: usize, longest: u64) -> Answer<Bytes> {
+unsafe fn copy_bytes(pointer: *const c_void, length: usize, longest: u64) -> Answer<Bytes> {
     if length == 0 {
         return Ok(Bytes::new());
     }
     if pointer.is_null() {
-        return Err(bad("the bytes of the message are a null pointer"));
+        return Err(bad_argument("the bytes of the message are a null pointer"));
     }
     if length as u64 > longest {
         return Err(SendError::TooLong { bytes: length as u64, limit: longest }.into());
@@ -192,7 +194,7 @@ unsafe fn copied(pointer: *const c_void, length: usize, longest: u64) -> Answer<
 }
 
 impl hw_address {
-    pub(crate) fn of(address: SocketAddr) -> hw_address {
+    pub(crate) fn from_socket(address: SocketAddr) -> hw_address {
         let mut ip = [0; 16];
         let ip_bytes = match address.ip() {
             IpAddr::V4(four) => {
@@ -207,57 +209,57 @@ impl hw_address {
         hw_address { ip, ip_bytes, port: address.port() }
     }
 
-    pub(crate) fn socket(&self) -> Answer<SocketAddr> {
+    pub(crate) fn to_socket(&self) -> Answer<SocketAddr> {
         let [a, b, c, d, ..] = self.ip;
         let ip = match self.ip_bytes {
             4 => IpAddr::V4(Ipv4Addr::new(a, b, c, d)),
             16 => IpAddr::V6(Ipv6Addr::from(self.ip)),
-            other => return Err(bad(format!("an address has 4 or 16 bytes, and this one {other}"))),
+            other => return Err(bad_argument(format!("an address has 4 or 16 bytes, and this one {other}"))),
         };
         Ok(SocketAddr::new(ip, self.port))
     }
 }
 
 impl hw_message {
-    fn given(message: Message) -> *mut hw_message {
+    fn into_raw(message: Message) -> *mut hw_message {
         Box::into_raw(Box::new(hw_message(message)))
     }
 
-    fn bytes(&self) -> &Bytes {
+    fn message_bytes(&self) -> &Bytes {
         match &self.0 {
             Message::Received(received) => &received.bytes,
             Message::Reply(_, bytes) => bytes,
         }
     }
 
-    fn peer(&self) -> SocketAddr {
+    fn peer_address(&self) -> SocketAddr {
         match &self.0 {
             Message::Received(received) => received.peer,
             Message::Reply(peer, _) => *peer,
         }
     }
 
-    fn received(&self) -> Answer<&Received> {
+    fn as_received(&self) -> Answer<&Received> {
         match &self.0 {
             Message::Received(received) => Ok(received),
-            Message::Reply(..) => Err(bad("the message is a reply, and replies are not replied to")),
+            Message::Reply(..) => Err(bad_argument("the message is a reply, and replies are not replied to")),
         }
     }
 }
 
 /// Meaning of a number of microseconds; `None` = as long as it takes.
-fn timeout(us: i64) -> Answer<Option<Duration>> {
+fn timeout_of(us: i64) -> Answer<Option<Duration>> {
     match us {
         HW_FOREVER => Ok(None),
         _ => match u64::try_from(us) {
             Ok(us) => Ok(Some(Duration::from_micros(us))),
-            Err(_) => Err(bad(format!("a wait of {us} us is neither a time nor HW_FOREVER"))),
+            Err(_) => Err(bad_argument(format!("a wait of {us} us is neither a time nor HW_FOREVER"))),
         },
     }
 }
 
 /// Waits until a message is acknowledged; not at all for 0.
-fn acknowledged(handle: SendHandle, longest: Option<Duration>) -> Answer<()> {
+fn wait_acknowledged(handle: SendHandle, longest: Option<Duration>) -> Answer<()> {
     match longest {
         None => Ok(handle.wait().map(drop)?),
         // The handle is dropped, and the message is sent all the same.
@@ -274,19 +276,19 @@ fn acknowledged(handle: SendHandle, longest: Option<Duration>) -> Answer<()> {
 
 impl hw_endpoint {
     /// The endpoint, if this process bound it.
-    pub(crate) fn own(&self) -> Answer<&Endpoint> {
+    pub(crate) fn own_endpoint(&self) -> Answer<&Endpoint> {
         self.endpoint.check_process()?;
         Ok(&self.endpoint)
     }
 
-    fn queue(&self) -> Answer<&Queue> {
-        self.own()?;
-        self.queue.get().ok_or_else(|| bad("the endpoint has no descriptor: `hw_fd` makes it"))
+    fn own_queue(&self) -> Answer<&Queue> {
+        self.own_endpoint()?;
+        self.queue.get().ok_or_else(|| bad_argument("the endpoint has no descriptor: `hw_fd` makes it"))
     }
 
     /// Time that a call may take.
-    fn patience(&self, us: i64) -> Answer<Option<Duration>> {
-        if us == HW_USUAL { Ok(Some(self.call_timeout)) } else { timeout(us) }
+    fn call_timeout(&self, us: i64) -> Answer<Option<Duration>> {
+        if us == HW_USUAL { Ok(Some(self.call_timeout)) } else { timeout_of(us) }
     }
 }
 
@@ -302,26 +304,27 @@ pub unsafe extern "C" fn hw_bind(
     count: usize,
     endpoint: *mut *mut hw_endpoint,
 ) -> hw_status {
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
-        let place = unsafe { place(endpoint, "the endpoint") }?;
+        let place = unsafe { place_behind(endpoint, "the endpoint") }?;
         // First, so that a program that ignores the status holds a null pointer and nothing uninitialised.
-        place.put(std::ptr::null_mut());
+        place.put_value(std::ptr::null_mut());
         // SAFETY: the same.
-        let address = unsafe { text(address, "the address") }?;
+        let address = unsafe { text_behind(address, "the address") }?;
         // `count` has not been checked yet, and memory for it is not taken.
         let mut all = Vec::with_capacity(count.min(64));
         if count > 0 && settings.is_null() {
-            return Err(bad("the settings are a null pointer"));
+            return Err(bad_argument("the settings are a null pointer"));
         }
         if count > MOST_SETTINGS {
-            return Err(bad(format!("{count} settings: a negative number becomes one like this")));
+            return Err(bad_argument(format!("{count} settings: a negative number becomes one like this")));
         }
         for n in 0..count {
             // SAFETY: the same.
-            let setting = unsafe { text(*settings.add(n), "a setting") }?;
+            let setting = unsafe { text_behind(*settings.add(n), "a setting") }?;
             let parts = setting.split_once('=');
-            let (name, value) = parts.ok_or_else(|| bad(format!("setting `{setting}` has no `=`")))?;
+            let (name, value) =
+                parts.ok_or_else(|| bad_argument(format!("setting `{setting}` has no `=`")))?;
             all.push((name.trim(), value.trim()));
         }
         let config = Config::from_settings(all)?;
@@ -330,7 +333,7 @@ pub unsafe extern "C" fn hw_bind(
         let longest = config.limits.message_bytes;
         let endpoint = Endpoint::bind(address, config)?;
         let made = hw_endpoint { endpoint, queue: OnceLock::new(), call_timeout, longest };
-        place.put(Box::into_raw(Box::new(made)));
+        place.put_value(Box::into_raw(Box::new(made)));
         Ok(())
     })
 }
@@ -342,10 +345,10 @@ pub unsafe extern "C" fn hw_bind(
 /// `endpoint` is null, or `hw_bind` gave it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_shutdown(endpoint: *const hw_endpoint) -> hw_status {
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
         // Without `own`: a forked child may close its descriptors.
-        unsafe { behind(endpoint, "the endpoint") }?.endpoint.close();
+        unsafe { value_behind(endpoint, "the endpoint") }?.endpoint.close();
         Ok(())
     })
 }
@@ -358,7 +361,7 @@ pub unsafe extern "C" fn hw_shutdown(endpoint: *const hw_endpoint) -> hw_status 
 /// `endpoint` is null, or `hw_bind` gave it; it is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_close(endpoint: *mut hw_endpoint) -> hw_status {
-    guarded(|| {
+    catch_panic(|| {
         if !endpoint.is_null() {
             // SAFETY: the caller's promise.
             drop(unsafe { Box::from_raw(endpoint) });
@@ -386,11 +389,13 @@ pub extern "C" fn hw_words(status: u32) -> *const c_char {
 /// The text ends with a zero byte; `address` is null, or where it may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_address_read(written: *const c_char, address: *mut hw_address) -> hw_status {
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
-        let (written, place) = unsafe { (text(written, "the address")?, place(address, "the address")?) };
-        let wrong = |_| bad(format!("`{written}` is no address with a port, such as 10.0.0.2:18519"));
-        place.put(hw_address::of(written.parse().map_err(wrong)?));
+        let (written, place) =
+            unsafe { (text_behind(written, "the address")?, place_behind(address, "the address")?) };
+        let wrong =
+            |_| bad_argument(format!("`{written}` is no address with a port, such as 10.0.0.2:18519"));
+        place.put_value(hw_address::from_socket(written.parse().map_err(wrong)?));
         Ok(())
     })
 }
@@ -405,12 +410,12 @@ pub unsafe extern "C" fn hw_address_write(
     written: *mut c_char,
     size: usize,
 ) -> hw_status {
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
-        let address = unsafe { behind(address, "the address") }?.socket()?.to_string();
+        let address = unsafe { value_behind(address, "the address") }?.to_socket()?.to_string();
         // Not `<`: the zero byte at the end needs room, too.
         if written.is_null() || size <= address.len() {
-            return Err(bad(format!("the text takes {} bytes", address.len() + 1)));
+            return Err(bad_argument(format!("the text takes {} bytes", address.len() + 1)));
         }
         // SAFETY: there is room for the text and a zero byte.
         unsafe {
@@ -427,11 +432,11 @@ pub unsafe extern "C" fn hw_address_write(
 /// `endpoint` is null, or `hw_bind` gave it; `address` is null, or where it may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_local(endpoint: *const hw_endpoint, address: *mut hw_address) -> hw_status {
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
         let (endpoint, place) =
-            unsafe { (behind(endpoint, "the endpoint")?, place(address, "the address")?) };
-        place.put(hw_address::of(endpoint.own()?.local_addr()));
+            unsafe { (value_behind(endpoint, "the endpoint")?, place_behind(address, "the address")?) };
+        place.put_value(hw_address::from_socket(endpoint.own_endpoint()?.local_addr()));
         Ok(())
     })
 }
@@ -449,13 +454,14 @@ pub unsafe extern "C" fn hw_send(
     length: usize,
     timeout_us: i64,
 ) -> hw_status {
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
-        let (endpoint, peer) = unsafe { (behind(endpoint, "the endpoint")?, behind(peer, "the peer")?) };
+        let (endpoint, peer) =
+            unsafe { (value_behind(endpoint, "the endpoint")?, value_behind(peer, "the peer")?) };
         // SAFETY: the same.
-        let bytes = unsafe { copied(bytes, length, endpoint.longest) }?;
-        let longest = timeout(timeout_us)?;
-        acknowledged(endpoint.endpoint.send_nowait(peer.socket()?, bytes)?, longest)
+        let bytes = unsafe { copy_bytes(bytes, length, endpoint.longest) }?;
+        let longest = timeout_of(timeout_us)?;
+        wait_acknowledged(endpoint.endpoint.send_nowait(peer.to_socket()?, bytes)?, longest)
     })
 }
 
@@ -472,19 +478,20 @@ pub unsafe extern "C" fn hw_call(
     timeout_us: i64,
     reply: *mut *mut hw_message,
 ) -> hw_status {
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
-        let place = unsafe { place(reply, "the reply") }?;
-        place.put(std::ptr::null_mut());
+        let place = unsafe { place_behind(reply, "the reply") }?;
+        place.put_value(std::ptr::null_mut());
         // SAFETY: the same.
-        let (endpoint, peer) = unsafe { (behind(endpoint, "the endpoint")?, behind(peer, "the peer")?) };
+        let (endpoint, peer) =
+            unsafe { (value_behind(endpoint, "the endpoint")?, value_behind(peer, "the peer")?) };
         // SAFETY: the same.
-        let bytes = unsafe { copied(bytes, length, endpoint.longest) }?;
-        let (peer, longest) = (peer.socket()?, endpoint.patience(timeout_us)?);
+        let bytes = unsafe { copy_bytes(bytes, length, endpoint.longest) }?;
+        let (peer, longest) = (peer.to_socket()?, endpoint.call_timeout(timeout_us)?);
         // Too far away to be an instant, which counts as no deadline.
         let longest = longest.unwrap_or(Duration::MAX);
         let bytes = endpoint.endpoint.call_timeout(peer, bytes, longest)?;
-        place.put(hw_message::given(Message::Reply(peer, bytes)));
+        place.put_value(hw_message::into_raw(Message::Reply(peer, bytes)));
         Ok(())
     })
 }
@@ -499,17 +506,17 @@ pub unsafe extern "C" fn hw_recv(
     timeout_us: i64,
     message: *mut *mut hw_message,
 ) -> hw_status {
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
-        let place = unsafe { place(message, "the message") }?;
-        place.put(std::ptr::null_mut());
+        let place = unsafe { place_behind(message, "the message") }?;
+        place.put_value(std::ptr::null_mut());
         // SAFETY: the same.
-        let endpoint = &unsafe { behind(endpoint, "the endpoint") }?.endpoint;
-        let received = match timeout(timeout_us)? {
+        let endpoint = &unsafe { value_behind(endpoint, "the endpoint") }?.endpoint;
+        let received = match timeout_of(timeout_us)? {
             None => endpoint.recv()?,
             Some(longest) => endpoint.recv_timeout(longest)?,
         };
-        place.put(hw_message::given(Message::Received(received)));
+        place.put_value(hw_message::into_raw(Message::Received(received)));
         Ok(())
     })
 }
@@ -525,14 +532,14 @@ pub unsafe extern "C" fn hw_reply(
     length: usize,
     timeout_us: i64,
 ) -> hw_status {
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
-        let request = unsafe { behind(request, "the request") }?.received()?;
+        let request = unsafe { value_behind(request, "the request") }?.as_received()?;
         // SAFETY: the same.
         // The endpoint that received the request may be freed by now; the message itself knows the limit.
-        let bytes = unsafe { copied(bytes, length, request.longest_reply()) }?;
-        let longest = timeout(timeout_us)?;
-        acknowledged(request.reply(bytes)?, longest)
+        let bytes = unsafe { copy_bytes(bytes, length, request.longest_reply()) }?;
+        let longest = timeout_of(timeout_us)?;
+        wait_acknowledged(request.reply(bytes)?, longest)
     })
 }
 
@@ -543,7 +550,7 @@ pub unsafe extern "C" fn hw_reply(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_bytes(message: *const hw_message) -> *const c_void {
     // SAFETY: the caller's promise.
-    unsafe { message.as_ref() }.map_or(std::ptr::null(), |message| message.bytes().as_ptr().cast())
+    unsafe { message.as_ref() }.map_or(std::ptr::null(), |message| message.message_bytes().as_ptr().cast())
 }
 
 /// Length of a message in bytes; 0 of a null pointer.
@@ -553,7 +560,7 @@ pub unsafe extern "C" fn hw_bytes(message: *const hw_message) -> *const c_void {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_length(message: *const hw_message) -> usize {
     // SAFETY: the caller's promise.
-    unsafe { message.as_ref() }.map_or(0, |message| message.bytes().len())
+    unsafe { message.as_ref() }.map_or(0, |message| message.message_bytes().len())
 }
 
 /// 1 if the sender of this message waits for a reply; 0 for a null pointer.
@@ -573,10 +580,11 @@ pub unsafe extern "C" fn hw_wants_reply(message: *const hw_message) -> c_int {
 /// `message` is null, or was not freed; `address` is null, or where it may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_peer(message: *const hw_message, address: *mut hw_address) -> hw_status {
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
-        let (message, place) = unsafe { (behind(message, "the message")?, place(address, "the address")?) };
-        place.put(hw_address::of(message.peer()));
+        let (message, place) =
+            unsafe { (value_behind(message, "the message")?, place_behind(address, "the address")?) };
+        place.put_value(hw_address::from_socket(message.peer_address()));
         Ok(())
     })
 }
@@ -587,7 +595,7 @@ pub unsafe extern "C" fn hw_peer(message: *const hw_message, address: *mut hw_ad
 /// `message` is null, or was not freed; it is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_free(message: *mut hw_message) -> hw_status {
-    guarded(|| {
+    catch_panic(|| {
         if !message.is_null() {
             // SAFETY: the caller's promise.
             drop(unsafe { Box::from_raw(message) });
@@ -603,10 +611,11 @@ pub unsafe extern "C" fn hw_free(message: *mut hw_message) -> hw_status {
 /// `endpoint` is null, or `hw_bind` gave it; `fd` is null, or where a number may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_fd(endpoint: *const hw_endpoint, fd: *mut c_int) -> hw_status {
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
-        let (endpoint, place) = unsafe { (behind(endpoint, "the endpoint")?, place(fd, "the descriptor")?) };
-        endpoint.own()?;
+        let (endpoint, place) =
+            unsafe { (value_behind(endpoint, "the endpoint")?, place_behind(fd, "the descriptor")?) };
+        endpoint.own_endpoint()?;
         let queue = match endpoint.queue.get() {
             Some(queue) => queue,
             None => {
@@ -615,7 +624,7 @@ pub unsafe extern "C" fn hw_fd(endpoint: *const hw_endpoint, fd: *mut c_int) -> 
                 endpoint.queue.get_or_init(|| made)
             }
         };
-        place.put(queue.as_fd().as_raw_fd());
+        place.put_value(queue.as_fd().as_raw_fd());
         Ok(())
     })
 }
@@ -633,12 +642,13 @@ pub unsafe extern "C" fn hw_send_begin(
     length: usize,
     tag: u64,
 ) -> hw_status {
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
-        let (endpoint, peer) = unsafe { (behind(endpoint, "the endpoint")?, behind(peer, "the peer")?) };
+        let (endpoint, peer) =
+            unsafe { (value_behind(endpoint, "the endpoint")?, value_behind(peer, "the peer")?) };
         // SAFETY: the same.
-        let bytes = unsafe { copied(bytes, length, endpoint.longest) }?;
-        endpoint.queue()?.send(peer.socket()?, bytes, tag)?;
+        let bytes = unsafe { copy_bytes(bytes, length, endpoint.longest) }?;
+        endpoint.own_queue()?.send(peer.to_socket()?, bytes, tag)?;
         Ok(())
     })
 }
@@ -657,13 +667,14 @@ pub unsafe extern "C" fn hw_call_begin(
     timeout_us: i64,
     tag: u64,
 ) -> hw_status {
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
-        let (endpoint, peer) = unsafe { (behind(endpoint, "the endpoint")?, behind(peer, "the peer")?) };
+        let (endpoint, peer) =
+            unsafe { (value_behind(endpoint, "the endpoint")?, value_behind(peer, "the peer")?) };
         // SAFETY: the same.
-        let bytes = unsafe { copied(bytes, length, endpoint.longest) }?;
-        let longest = endpoint.patience(timeout_us)?.unwrap_or(Duration::MAX);
-        endpoint.queue()?.call(peer.socket()?, bytes, tag, Some(longest))?;
+        let bytes = unsafe { copy_bytes(bytes, length, endpoint.longest) }?;
+        let longest = endpoint.call_timeout(timeout_us)?.unwrap_or(Duration::MAX);
+        endpoint.own_queue()?.call(peer.to_socket()?, bytes, tag, Some(longest))?;
         Ok(())
     })
 }
@@ -681,13 +692,13 @@ pub unsafe extern "C" fn hw_reply_begin(
     length: usize,
     tag: u64,
 ) -> hw_status {
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
         let (endpoint, request) =
-            unsafe { (behind(endpoint, "the endpoint")?, behind(request, "the request")?) };
+            unsafe { (value_behind(endpoint, "the endpoint")?, value_behind(request, "the request")?) };
         // SAFETY: the same.
-        let bytes = unsafe { copied(bytes, length, endpoint.longest) }?;
-        endpoint.queue()?.reply(request.received()?, bytes, tag)?;
+        let bytes = unsafe { copy_bytes(bytes, length, endpoint.longest) }?;
+        endpoint.own_queue()?.reply(request.as_received()?, bytes, tag)?;
         Ok(())
     })
 }
@@ -700,31 +711,32 @@ pub unsafe extern "C" fn hw_reply_begin(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_next(endpoint: *const hw_endpoint, event: *mut hw_event) -> hw_status {
     let mut nothing = false;
-    let status = guarded(|| {
+    let status = catch_panic(|| {
         // SAFETY: the caller's promise.
-        let (endpoint, place) = unsafe { (behind(endpoint, "the endpoint")?, place(event, "the event")?) };
-        let Some(outcome) = endpoint.queue()?.next()? else {
+        let (endpoint, place) =
+            unsafe { (value_behind(endpoint, "the endpoint")?, place_behind(event, "the event")?) };
+        let Some(outcome) = endpoint.own_queue()?.next()? else {
             nothing = true;
             return Ok(());
         };
         let mut found =
             hw_event { kind: HW_MESSAGE, status: hw_status::HW_OK, tag: 0, message: std::ptr::null_mut() };
         match outcome {
-            Outcome::Message(received) => found.message = hw_message::given(Message::Received(received)),
+            Outcome::Message(received) => found.message = hw_message::into_raw(Message::Received(received)),
             Outcome::Sent { tag, result } => {
                 (found.kind, found.tag) = (HW_SENT, tag);
                 // Keeps the words as well, so that `hw_error` explains the event although `hw_next` returns
                 // `HW_OK`.
-                found.status = answered(result.map(drop).map_err(Failure::from));
+                found.status = to_status(result.map(drop).map_err(Failure::from));
             }
             Outcome::Reply { tag, peer, result } => {
                 (found.kind, found.tag) = (HW_REPLY, tag);
                 let given =
-                    result.map(|bytes| found.message = hw_message::given(Message::Reply(peer, bytes)));
-                found.status = answered(given.map_err(Failure::from));
+                    result.map(|bytes| found.message = hw_message::into_raw(Message::Reply(peer, bytes)));
+                found.status = to_status(given.map_err(Failure::from));
             }
         }
-        place.put(found);
+        place.put_value(found);
         Ok(())
     });
     // Not an error, so the words of the last one stay.
@@ -741,13 +753,17 @@ pub unsafe extern "C" fn hw_stat(
     name: *const c_char,
     value: *mut u64,
 ) -> hw_status {
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
         let (endpoint, name, place) = unsafe {
-            (behind(endpoint, "the endpoint")?, text(name, "the name")?, place(value, "the value")?)
+            (
+                value_behind(endpoint, "the endpoint")?,
+                text_behind(name, "the name")?,
+                place_behind(value, "the value")?,
+            )
         };
-        let count = Count::find(name).map_err(bad)?;
-        place.put(endpoint.own()?.stats().get(count));
+        let count = Count::find(name).map_err(bad_argument)?;
+        place.put_value(endpoint.own_endpoint()?.stats().get(count));
         Ok(())
     })
 }
@@ -766,17 +782,18 @@ pub unsafe extern "C" fn hw_prometheus(
     size: usize,
     needed: *mut usize,
 ) -> hw_status {
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
-        let (endpoint, needed) = unsafe { (behind(endpoint, "the endpoint")?, place(needed, "the length")?) };
-        let text = endpoint.own()?.prometheus();
+        let (endpoint, needed) =
+            unsafe { (value_behind(endpoint, "the endpoint")?, place_behind(needed, "the length")?) };
+        let text = endpoint.own_endpoint()?.prometheus();
         // Even if the text does not fit, so that the program can ask again with enough room.
-        needed.put(text.len() + 1);
+        needed.put_value(text.len() + 1);
         if size == 0 {
             return Ok(());
         }
         if written.is_null() {
-            return Err(bad("the place for the text is a null pointer"));
+            return Err(bad_argument("the place for the text is a null pointer"));
         }
         let length = text.len().min(size - 1);
         // SAFETY: there is room for so many bytes and a zero byte.

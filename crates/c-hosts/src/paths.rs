@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "pointers from C are all that this file is about")]
 
-use crate::border::{bad, behind, guarded, hw_address, hw_endpoint, place};
+use crate::border::{bad_argument, catch_panic, hw_address, hw_endpoint, place_behind, value_behind};
 use crate::status::hw_status;
 use headway_host::{PathInfo, PathState};
 
@@ -43,7 +43,7 @@ pub struct hw_path {
 }
 
 impl hw_path {
-    fn of(path: &PathInfo) -> hw_path {
+    fn from_info(path: &PathInfo) -> hw_path {
         let state = match path.state {
             PathState::Proving => HW_PATH_PROVING,
             PathState::Sizing => HW_PATH_SIZING,
@@ -51,7 +51,7 @@ impl hw_path {
             PathState::Narrow => HW_PATH_NARROW,
             PathState::Dead => HW_PATH_DEAD,
         };
-        let [peer, local, remote] = [path.peer, path.local, path.remote].map(hw_address::of);
+        let [peer, local, remote] = [path.peer, path.local, path.remote].map(hw_address::from_socket);
         hw_path {
             peer,
             local,
@@ -77,12 +77,16 @@ pub unsafe extern "C" fn hw_add_address(
     address: *const hw_address,
     bound: *mut hw_address,
 ) -> hw_status {
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
         let (endpoint, address, bound) = unsafe {
-            (behind(endpoint, "the endpoint")?, behind(address, "the address")?, place(bound, "the address")?)
+            (
+                value_behind(endpoint, "the endpoint")?,
+                value_behind(address, "the address")?,
+                place_behind(bound, "the address")?,
+            )
         };
-        bound.put(hw_address::of(endpoint.own()?.add_address(address.socket()?)?));
+        bound.put_value(hw_address::from_socket(endpoint.own_endpoint()?.add_address(address.to_socket()?)?));
         Ok(())
     })
 }
@@ -96,11 +100,11 @@ pub unsafe extern "C" fn hw_remove_address(
     endpoint: *const hw_endpoint,
     address: *const hw_address,
 ) -> hw_status {
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
         let (endpoint, address) =
-            unsafe { (behind(endpoint, "the endpoint")?, behind(address, "the address")?) };
-        endpoint.own()?.remove_address(address.socket()?)?;
+            unsafe { (value_behind(endpoint, "the endpoint")?, value_behind(address, "the address")?) };
+        endpoint.own_endpoint()?.remove_address(address.to_socket()?)?;
         Ok(())
     })
 }
@@ -118,18 +122,19 @@ pub unsafe extern "C" fn hw_paths(
     room: usize,
     count: *mut usize,
 ) -> hw_status {
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
-        let (endpoint, count) = unsafe { (behind(endpoint, "the endpoint")?, place(count, "the number")?) };
+        let (endpoint, count) =
+            unsafe { (value_behind(endpoint, "the endpoint")?, place_behind(count, "the number")?) };
         if room > 0 && paths.is_null() {
-            return Err(bad("the place for the paths is a null pointer"));
+            return Err(bad_argument("the place for the paths is a null pointer"));
         }
-        let known = endpoint.own()?.paths();
+        let known = endpoint.own_endpoint()?.paths();
         // The number of all, so that a program with too little room can tell.
-        count.put(known.len());
+        count.put_value(known.len());
         for (number, path) in known.iter().take(room).enumerate() {
             // SAFETY: there is room for so many paths.
-            unsafe { paths.add(number).write(hw_path::of(path)) };
+            unsafe { paths.add(number).write(hw_path::from_info(path)) };
         }
         Ok(())
     })

@@ -34,7 +34,7 @@ thread_local! {
 }
 
 /// Keeps the words of the error, and returns the status.
-fn answered(answer: Answer<()>) -> headway_status {
+fn to_status(answer: Answer<()>) -> headway_status {
     let Err(Failure { status, text }) = answer else { return headway_status::HEADWAY_OK };
     // Texts of this side contain a zero byte only if a program passed one.
     let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
@@ -43,9 +43,9 @@ fn answered(answer: Answer<()>) -> headway_status {
 }
 
 /// Returns the status of a function, or that it panicked.
-fn guarded(function: impl FnOnce() -> Answer<()>) -> headway_status {
+fn catch_panic(function: impl FnOnce() -> Answer<()>) -> headway_status {
     let outcome = catch_unwind(AssertUnwindSafe(function));
-    answered(outcome.unwrap_or_else(|_| {
+    to_status(outcome.unwrap_or_else(|_| {
         let text = "a mistake in Headway itself: what it printed says where; please report it";
         Err(Failure::new(headway_status::HEADWAY_INTERNAL, text))
     }))
@@ -54,7 +54,7 @@ fn guarded(function: impl FnOnce() -> Answer<()>) -> headway_status {
 /// Texts in a list at most: a number that a negative one of a program never becomes.
 const MOST_TEXTS: usize = 1 << 16;
 
-fn bad(text: &str) -> Failure {
+fn bad_argument(text: &str) -> Failure {
     Failure::new(headway_status::HEADWAY_BAD_ARGUMENT, text)
 }
 
@@ -62,10 +62,11 @@ fn bad(text: &str) -> Failure {
 ///
 /// # Safety
 /// The pointer is null, or `headway_open` gave it and `headway_close` did not take it.
-unsafe fn run<'a>(pointer: *const headway) -> Answer<&'a Run> {
+unsafe fn run_behind<'a>(pointer: *const headway) -> Answer<&'a Run> {
     // SAFETY: as said above.
-    let run =
-        unsafe { pointer.as_ref() }.map(|run| &run.0).ok_or_else(|| bad("the run is a null pointer"))?;
+    let run = unsafe { pointer.as_ref() }
+        .map(|run| &run.0)
+        .ok_or_else(|| bad_argument("the run is a null pointer"))?;
     run.check_thread()?;
     Ok(run)
 }
@@ -74,42 +75,43 @@ unsafe fn run<'a>(pointer: *const headway) -> Answer<&'a Run> {
 ///
 /// # Safety
 /// The pointer is null, or to a text that a zero byte ends.
-unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Answer<&'a str> {
+unsafe fn text_behind<'a>(pointer: *const c_char, what: &str) -> Answer<&'a str> {
     if pointer.is_null() {
-        return Err(bad(&format!("{what} is a null pointer")));
+        return Err(bad_argument(&format!("{what} is a null pointer")));
     }
     // SAFETY: as said above.
     let text = unsafe { CStr::from_ptr(pointer) };
-    text.to_str().map_err(|_| bad(&format!("{what} is not UTF-8")))
+    text.to_str().map_err(|_| bad_argument(&format!("{what} is not UTF-8")))
 }
 
 /// The texts behind a pointer.
 ///
 /// # Safety
 /// There are so many pointers there, each as in [`text`].
-unsafe fn texts(pointer: *const *const c_char, count: usize, what: &str) -> Answer<Vec<String>> {
+unsafe fn texts_behind(pointer: *const *const c_char, count: usize, what: &str) -> Answer<Vec<String>> {
     if count == 0 {
         return Ok(Vec::new());
     }
     if pointer.is_null() {
-        return Err(bad(&format!("{what} are a null pointer")));
+        return Err(bad_argument(&format!("{what} are a null pointer")));
     }
     // Before a slice is made of it: a slice of such a length would be undefined behaviour.
     if count > MOST_TEXTS {
-        return Err(bad(&format!("{count} of {what}: a negative number becomes one like this")));
+        return Err(bad_argument(&format!("{count} of {what}: a negative number becomes one like this")));
     }
     // SAFETY: as said above.
     let all = unsafe { std::slice::from_raw_parts(pointer, count) };
     // SAFETY: the same.
-    all.iter().map(|one| unsafe { text(*one, what) }.map(str::to_string)).collect()
+    all.iter().map(|one| unsafe { text_behind(*one, what) }.map(str::to_string)).collect()
 }
 
 /// Writes a value to a place that may be uninitialised, so that a reference to it is not allowed.
 ///
 /// # Safety
 /// `place` is null, or where a value of this kind may be written.
-unsafe fn put<T>(place: *mut T, value: T, what: &str) -> Answer<()> {
-    let place = NonNull::new(place).ok_or_else(|| bad(&format!("the place for {what} is a null pointer")))?;
+unsafe fn put_value<T>(place: *mut T, value: T, what: &str) -> Answer<()> {
+    let place = NonNull::new(place)
+        .ok_or_else(|| bad_argument(&format!("the place for {what} is a null pointer")))?;
     // SAFETY: as said above.
     unsafe { place.write(value) };
     Ok(())
@@ -119,13 +121,13 @@ unsafe fn put<T>(place: *mut T, value: T, what: &str) -> Answer<()> {
 ///
 /// # Safety
 /// The pointer is null, or to where a pointer may be written.
-unsafe fn open(out: *mut *mut headway, request: impl FnOnce() -> Answer<Request>) -> Answer<()> {
+unsafe fn open_run(out: *mut *mut headway, request: impl FnOnce() -> Answer<Request>) -> Answer<()> {
     // SAFETY: as said above.
     // First, so that a program that ignores the status holds a null pointer and nothing uninitialised.
-    unsafe { put(out, std::ptr::null_mut(), "the run") }?;
+    unsafe { put_value(out, std::ptr::null_mut(), "the run") }?;
     let run = Box::into_raw(Box::new(headway(Run::open(&request()?)?)));
     // SAFETY: the same.
-    unsafe { put(out, run, "the run") }
+    unsafe { put_value(out, run, "the run") }
 }
 
 /// Opens the scenario in a file. `sets` are `count` texts such as "seed=7" or "topology.hosts=16", as `headway run --set`
@@ -140,11 +142,12 @@ pub unsafe extern "C" fn headway_open(
     count: usize,
     run: *mut *mut headway,
 ) -> headway_status {
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
         unsafe {
-            open(run, || {
-                let (path, sets) = (text(path, "the path")?, texts(sets, count, "the settings")?);
+            open_run(run, || {
+                let (path, sets) =
+                    (text_behind(path, "the path")?, texts_behind(sets, count, "the settings")?);
                 let wrong = |error: headway_lab::ScenarioError| {
                     Failure::new(headway_status::HEADWAY_BAD_SCENARIO, error.render())
                 };
@@ -168,12 +171,14 @@ pub unsafe extern "C" fn headway_open_text(
     count: usize,
     run: *mut *mut headway,
 ) -> headway_status {
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
         unsafe {
-            open(run, || {
-                let (scenario, name) = (text(scenario, "the scenario")?, text(name, "the name")?);
-                let (folder, sets) = (text(folder, "the folder")?, texts(sets, count, "the settings")?);
+            open_run(run, || {
+                let (scenario, name) =
+                    (text_behind(scenario, "the scenario")?, text_behind(name, "the name")?);
+                let (folder, sets) =
+                    (text_behind(folder, "the folder")?, texts_behind(sets, count, "the settings")?);
                 Ok(Request::text(scenario, name, Path::new(folder), &sets, None))
             })
         }
@@ -186,13 +191,13 @@ pub unsafe extern "C" fn headway_open_text(
 /// `run` is null, or `headway_open` gave it; it is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn headway_close(run: *mut headway) -> headway_status {
-    guarded(|| {
+    catch_panic(|| {
         if run.is_null() {
             return Ok(());
         }
         // SAFETY: the caller's promise.
         // A callback may not free the run that is calling it.
-        unsafe { self::run(run) }?.check_idle()?;
+        unsafe { self::run_behind(run) }?.check_idle()?;
         // SAFETY: the same, and no function of it is under way.
         drop(unsafe { Box::from_raw(run) });
         Ok(())
@@ -221,9 +226,9 @@ pub extern "C" fn headway_words(status: u32) -> *const c_char {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn headway_hosts(run: *const headway) -> u32 {
     let mut hosts = 0;
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
-        hosts = unsafe { self::run(run) }?.hosts();
+        hosts = unsafe { self::run_behind(run) }?.hosts();
         Ok(())
     });
     hosts
@@ -240,16 +245,16 @@ pub unsafe extern "C" fn headway_place_ranks(
     hosts: *const u32,
     ranks: usize,
 ) -> headway_status {
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
-        let run = unsafe { self::run(run) }?;
+        let run = unsafe { self::run_behind(run) }?;
         if hosts.is_null() || ranks == 0 {
-            return Err(bad("there is no rank: the hosts are a null pointer, or their number is 0"));
+            return Err(bad_argument("there is no rank: the hosts are a null pointer, or their number is 0"));
         }
         // Two ranks may not share a host, so more cannot be right; and a negative number of C becomes one like
         // this.
         if ranks > run.hosts() as usize {
-            return Err(bad(&format!("{ranks} ranks, and there are {} hosts", run.hosts())));
+            return Err(bad_argument(&format!("{ranks} ranks, and there are {} hosts", run.hosts())));
         }
         // SAFETY: the same.
         run.place(unsafe { std::slice::from_raw_parts(hosts, ranks) })
@@ -266,11 +271,11 @@ pub unsafe extern "C" fn headway_host_of_rank(
     rank: u32,
     host: *mut u32,
 ) -> headway_status {
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
-        let found = unsafe { self::run(run) }?.host_of(rank)?;
+        let found = unsafe { self::run_behind(run) }?.host_of(rank)?;
         // SAFETY: the same.
-        unsafe { put(host, found, "the host") }
+        unsafe { put_value(host, found, "the host") }
     })
 }
 
@@ -290,15 +295,17 @@ pub unsafe extern "C" fn headway_send(
     callback: headway_callback,
     arg: *mut c_void,
 ) -> headway_status {
-    guarded(|| {
+    catch_panic(|| {
         let when = match when {
             HEADWAY_RECEIVED => Until::Received,
             HEADWAY_KNOWN => Until::Known,
-            other => return Err(bad(&format!("{other} is neither HEADWAY_RECEIVED nor HEADWAY_KNOWN"))),
+            other => {
+                return Err(bad_argument(&format!("{other} is neither HEADWAY_RECEIVED nor HEADWAY_KNOWN")));
+            }
         };
         let call = Callback { function: callback, argument: arg };
         // SAFETY: the caller's promise.
-        unsafe { self::run(run) }?.send((from, to), bytes, tag, (when, call))
+        unsafe { self::run_behind(run) }?.send((from, to), bytes, tag, (when, call))
     })
 }
 
@@ -318,10 +325,10 @@ pub unsafe extern "C" fn headway_receive(
     callback: headway_callback,
     arg: *mut c_void,
 ) -> headway_status {
-    guarded(|| {
+    catch_panic(|| {
         let call = Callback { function: callback, argument: arg };
         // SAFETY: the caller's promise.
-        unsafe { self::run(run) }?.receive((to, from), bytes, tag, call)
+        unsafe { self::run_behind(run) }?.receive((to, from), bytes, tag, call)
     })
 }
 
@@ -337,10 +344,10 @@ pub unsafe extern "C" fn headway_schedule(
     callback: headway_callback,
     arg: *mut c_void,
 ) -> headway_status {
-    guarded(|| {
+    catch_panic(|| {
         let call = Callback { function: callback, argument: arg };
         // SAFETY: the caller's promise.
-        unsafe { self::run(run) }?.schedule(Time(after_ps), call)
+        unsafe { self::run_behind(run) }?.schedule(Time(after_ps), call)
     })
 }
 
@@ -351,9 +358,9 @@ pub unsafe extern "C" fn headway_schedule(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn headway_now(run: *const headway) -> u64 {
     let mut now = u64::MAX;
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
-        now = unsafe { self::run(run) }?.now().0;
+        now = unsafe { self::run_behind(run) }?.now().0;
         Ok(())
     });
     now
@@ -367,7 +374,7 @@ pub unsafe extern "C" fn headway_now(run: *const headway) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn headway_run(run: *mut headway) -> headway_status {
     // SAFETY: the caller's promise.
-    guarded(|| unsafe { self::run(run) }?.go(None))
+    catch_panic(|| unsafe { self::run_behind(run) }?.go(None))
 }
 
 /// Goes on until this virtual time in picoseconds, everything included that happens in that instant, even if nothing is to
@@ -378,7 +385,7 @@ pub unsafe extern "C" fn headway_run(run: *mut headway) -> headway_status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn headway_run_until(run: *mut headway, time_ps: u64) -> headway_status {
     // SAFETY: the caller's promise.
-    guarded(|| unsafe { self::run(run) }?.go(Some(Time(time_ps))))
+    catch_panic(|| unsafe { self::run_behind(run) }?.go(Some(Time(time_ps))))
 }
 
 /// From a callback: `headway_run` returns `HEADWAY_OK` when this callback, and others of the same event, have returned.
@@ -388,7 +395,7 @@ pub unsafe extern "C" fn headway_run_until(run: *mut headway, time_ps: u64) -> h
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn headway_rest(run: *mut headway) -> headway_status {
     // SAFETY: the caller's promise.
-    guarded(|| unsafe { self::run(run) }?.rest())
+    catch_panic(|| unsafe { self::run_behind(run) }?.rest())
 }
 
 /// Progress of the run. Must not be called from a callback.
@@ -400,11 +407,11 @@ pub unsafe extern "C" fn headway_progress(
     run: *const headway,
     reached: *mut headway_reached,
 ) -> headway_status {
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
-        let found = unsafe { self::run(run) }?.reached()?;
+        let found = unsafe { self::run_behind(run) }?.reached()?;
         // SAFETY: the same.
-        unsafe { put(reached, found, "the answer") }
+        unsafe { put_value(reached, found, "the answer") }
     })
 }
 
@@ -415,13 +422,13 @@ pub unsafe extern "C" fn headway_progress(
 /// `run` is null, or `headway_open` gave it; the directory's path ends with a zero byte.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn headway_finish(run: *mut headway, directory: *const c_char) -> headway_status {
-    guarded(|| {
+    catch_panic(|| {
         // SAFETY: the caller's promise.
-        let run = unsafe { self::run(run) }?;
+        let run = unsafe { self::run_behind(run) }?;
         let directory = match directory.is_null() {
             true => None,
             // SAFETY: the same.
-            false => Some(Path::new(unsafe { text(directory, "the directory") }?)),
+            false => Some(Path::new(unsafe { text_behind(directory, "the directory") }?)),
         };
         run.finish(directory)
     })

@@ -34,7 +34,7 @@ impl Failure {
         Failure { status, text: text.into() }
     }
 
-    fn argument(text: impl Into<String>) -> Failure {
+    fn bad_argument(text: impl Into<String>) -> Failure {
         Failure::new(headway_status::HEADWAY_BAD_ARGUMENT, text)
     }
 }
@@ -52,7 +52,7 @@ pub struct Callback {
 }
 
 impl Callback {
-    fn call(self) {
+    fn call_back(self) {
         if let Some(function) = self.function {
             function(self.argument);
         }
@@ -135,16 +135,16 @@ impl Run {
     }
 
     /// The simulator, unless it is at work or has finished.
-    fn live<T>(&self, what: &str, then: impl FnOnce(&mut Live) -> Answer<T>) -> Answer<T> {
+    fn with_live<T>(&self, what: &str, then: impl FnOnce(&mut Live) -> Answer<T>) -> Answer<T> {
         // The run is borrowed for as long as it goes on, so a second borrow means a call from a callback.
-        let Ok(mut live) = self.live.try_borrow_mut() else { return Err(busy(what)) };
-        live.as_mut().map_or_else(|| Err(finished(what)), then)
+        let Ok(mut live) = self.live.try_borrow_mut() else { return Err(busy_failure(what)) };
+        live.as_mut().map_or_else(|| Err(finished_failure(what)), then)
     }
 
     /// An error if the results have been made. While the run is under way they have not.
     fn check_open(&self, what: &str) -> Answer<()> {
         match self.live.try_borrow() {
-            Ok(live) if live.is_none() => Err(finished(what)),
+            Ok(live) if live.is_none() => Err(finished_failure(what)),
             _ => Ok(()),
         }
     }
@@ -153,7 +153,7 @@ impl Run {
     pub fn check_idle(&self) -> Answer<()> {
         match self.live.try_borrow_mut() {
             Ok(_) => Ok(()),
-            Err(_) => Err(busy("headway_close")),
+            Err(_) => Err(busy_failure("headway_close")),
         }
     }
 
@@ -172,19 +172,19 @@ impl Run {
         self.check_open("headway_place_ranks")?;
         // Messages are matched by rank: to move one would part messages from their receives.
         if self.front.counts.get().0 > 0 {
-            return Err(Failure::argument("ranks have a place before the first message"));
+            return Err(Failure::bad_argument("ranks have a place before the first message"));
         }
         let all = self.hosts();
         let mut rank_at = vec![None; all as usize];
         for (rank, &host) in hosts.iter().enumerate() {
             let Some(place) = rank_at.get_mut(host as usize) else {
-                return Err(Failure::argument(format!("rank {rank}: {}", no_host(host, all))));
+                return Err(Failure::bad_argument(format!("rank {rank}: {}", no_host(host, all))));
             };
             if let Some(other) = place.replace(rank) {
                 let text = format!(
                     "ranks {other} and {rank} are both at host {host}: a message between them would not cross the network"
                 );
-                return Err(Failure::argument(text));
+                return Err(Failure::bad_argument(text));
             }
         }
         *self.front.ranks.borrow_mut() = hosts.to_vec();
@@ -195,7 +195,10 @@ impl Run {
     pub fn host_of(&self, rank: u32) -> Answer<u32> {
         let ranks = self.front.ranks.borrow();
         ranks.get(rank as usize).copied().ok_or_else(|| {
-            Failure::argument(format!("rank {rank} is not there: there are {} ranks, from 0", ranks.len()))
+            Failure::bad_argument(format!(
+                "rank {rank} is not there: there are {} ranks, from 0",
+                ranks.len()
+            ))
         })
     }
 
@@ -215,13 +218,13 @@ impl Run {
                 headway_network::RunError::Flow { reason, .. } => reason,
                 other => other.to_string(),
             };
-            Failure::argument(format!("a message from rank {from} to rank {to}: {reason}"))
+            Failure::bad_argument(format!("a message from rank {from} to rank {to}: {reason}"))
         };
         let (number, flow) =
             front.desk.borrow_mut().message(front.now.get(), src, dst, bytes).map_err(refuse)?;
         let label = Label { from, to, tag, bytes };
         // After the simulator has accepted the message: one that is refused must not take a receive.
-        let receive = front.matching.borrow_mut().send(label, number);
+        let receive = front.matching.borrow_mut().add_message(label, number);
         let message = Message { label, sent, when, receive, arrived: false, told: false };
         front.messages.borrow_mut().insert(number, message);
         // Without a callback the simulator need not report when the sender knows.
@@ -238,11 +241,11 @@ impl Run {
         let (src, dst) = (self.host_of(from)?, self.host_of(to)?);
         // A send to itself is refused by the simulator; a receive would only wait for ever.
         if src == dst {
-            return Err(Failure::argument(format!("rank {to} receives from itself")));
+            return Err(Failure::bad_argument(format!("rank {to} receives from itself")));
         }
         let front = &self.front;
         let label = Label { from, to, tag, bytes };
-        let Some(number) = front.matching.borrow_mut().receive(label, received) else { return Ok(()) };
+        let Some(number) = front.matching.borrow_mut().add_receive(label, received) else { return Ok(()) };
         let mut messages = front.messages.borrow_mut();
         // The transport has given the message up: its callback will not be called.
         let Some(message) = messages.get_mut(&number) else { return Ok(()) };
@@ -263,7 +266,7 @@ impl Run {
     pub fn schedule(&self, after: Time, call: Callback) -> Answer<()> {
         self.check_open("headway_schedule")?;
         if call.function.is_none() {
-            return Err(Failure::argument("nothing is to be called: the callback is a null pointer"));
+            return Err(Failure::bad_argument("nothing is to be called: the callback is a null pointer"));
         }
         self.front.call_after(after, call);
         Ok(())
@@ -283,7 +286,7 @@ impl Run {
 
     /// Progress of the run.
     pub fn reached(&self) -> Answer<headway_reached> {
-        self.live("headway_progress", |live| {
+        self.with_live("headway_progress", |live| {
             let ((progress, digest), (messages, messages_arrived, messages_lost)) =
                 (live.progress(), self.front.counts.get());
             Ok(headway_reached {
@@ -292,7 +295,7 @@ impl Run {
                 messages,
                 messages_arrived,
                 messages_lost,
-                receives_waiting: self.front.matching.borrow().waiting(),
+                receives_waiting: self.front.matching.borrow().waiting_receives(),
                 digest,
             })
         })
@@ -301,10 +304,10 @@ impl Run {
     /// Goes on: until a time, or until all is over.
     pub fn go(&self, until: Option<Time>) -> Answer<()> {
         let what = if until.is_some() { "headway_run_until" } else { "headway_run" };
-        self.live(what, |live| {
+        self.with_live(what, |live| {
             if let Some(until) = until.filter(|until| *until < self.now()) {
                 let text = format!("{until} is past: the run is at {}", self.now());
-                return Err(Failure::argument(text));
+                return Err(Failure::bad_argument(text));
             }
             // A wish to rest from before the run goes on is over with it.
             self.front.rests.set(false);
@@ -313,7 +316,7 @@ impl Run {
             self.front.now.set(live.progress().0.now);
             let rest =
                 rest.map_err(|error| Failure::new(headway_status::HEADWAY_INTERNAL, error.render()))?;
-            self.front.answer(rest)
+            self.front.rest_answer(rest)
         })
     }
 
@@ -321,19 +324,21 @@ impl Run {
     pub fn finish(&self, directory: Option<&Path>) -> Answer<()> {
         // Before anything is checked or written: the answer for a finished run, or from a callback, comes
         // first.
-        self.live("headway_finish", |_| Ok(()))?;
+        self.with_live("headway_finish", |_| Ok(()))?;
         // The simulator takes requests only while it goes on.
         let waiting = self.front.asks.borrow().iter().filter(|ask| matches!(ask, Ask::Flow { .. })).count();
         if waiting > 0 {
-            let messages = counted(waiting as u64, "message");
+            let messages = counted_text(waiting as u64, "message");
             let text =
                 format!("{messages} handed over since the run last went on: no result would have them");
-            return Err(Failure::argument(text));
+            return Err(Failure::bad_argument(text));
         }
         let wrong = |error: LabError| Failure::new(headway_status::HEADWAY_NO_RESULTS, error.render());
         // A directory that cannot be written must not cost the run.
         directory.map_or(Ok(()), prepare).map_err(wrong)?;
-        let Some(live) = self.live.borrow_mut().take() else { return Err(finished("headway_finish")) };
+        let Some(live) = self.live.borrow_mut().take() else {
+            return Err(finished_failure("headway_finish"));
+        };
         let options = Options { out: directory.map(Directory::parquet), ..Options::default() };
         live.finish(&options).map(drop).map_err(wrong)
     }
@@ -346,7 +351,7 @@ impl Front {
     }
 
     /// The last byte of a message is at its receiver, or its sender knows that.
-    fn over(&self, number: u32, until: Until) {
+    fn message_over(&self, number: u32, until: Until) {
         let mut messages = self.messages.borrow_mut();
         // Flows of the scenario itself have no callbacks.
         let Some(message) = messages.get_mut(&number) else { return };
@@ -367,10 +372,10 @@ impl Front {
         }
         drop(messages);
         // Last, and with nothing borrowed: a callback may call any function that touches the front.
-        calls.into_iter().flatten().for_each(Callback::call);
+        calls.into_iter().flatten().for_each(Callback::call_back);
     }
 
-    fn lose(&self, number: u32) {
+    fn lose_message(&self, number: u32) {
         let Some(message) = self.messages.borrow_mut().remove(&number) else { return };
         let (sent, arrived, lost) = self.counts.get();
         self.counts.set((sent, arrived, lost + 1));
@@ -379,12 +384,12 @@ impl Front {
     }
 
     /// Answer for a run that has come to rest.
-    fn answer(&self, rest: Rest) -> Answer<()> {
+    fn rest_answer(&self, rest: Rest) -> Answer<()> {
         // Before the reason for the rest: a loss is why the run stands still, whatever else is true of it.
         let lost = std::mem::take(&mut *self.lost.borrow_mut());
         if let [first, ..] = lost[..] {
-            let messages = counted(lost.len() as u64, "message");
-            let text = format!("the transport gave up {messages}; the first is {}", first.show());
+            let messages = counted_text(lost.len() as u64, "message");
+            let text = format!("the transport gave up {messages}; the first is {}", first.label_text());
             return Err(Failure::new(headway_status::HEADWAY_MESSAGE_LOST, text));
         }
         let now = self.now.get();
@@ -418,21 +423,21 @@ impl Front {
         let Some((first, sent)) = matching.least_waiting() else { return Ok(()) };
         let mut text = format!(
             "{} for messages that nobody has sent: {}",
-            match matching.waiting() {
+            match matching.waiting_receives() {
                 1 => "1 receive waits".to_string(),
                 many => format!("{many} receives wait"),
             },
-            first.show()
+            first.label_text()
         );
         if let Some(sent) = sent {
-            let _ = write!(text, "; one that nobody receives is {}", sent.show());
+            let _ = write!(text, "; one that nobody receives is {}", sent.label_text());
         }
         Err(Failure::new(headway_status::HEADWAY_RECEIVES_WAIT, text))
     }
 }
 
 impl Label {
-    fn show(&self) -> String {
+    fn label_text(&self) -> String {
         let Label { from, to, tag, bytes } = self;
         format!("from rank {from} to rank {to}, tag {tag}, {bytes} bytes")
     }
@@ -445,11 +450,11 @@ impl Source for Telling<'_> {
     fn hear(&mut self, now: Time, what: Happening) {
         self.0.now.set(now);
         match what {
-            Happening::Flow(number, until) => self.0.over(number, until),
-            Happening::Lost(number) => self.0.lose(number),
+            Happening::Flow(number, until) => self.0.message_over(number, until),
+            Happening::Lost(number) => self.0.lose_message(number),
             Happening::Timer(number) => {
                 let call = self.0.timers.borrow_mut().try_remove(number as usize);
-                call.into_iter().for_each(Callback::call);
+                call.into_iter().for_each(Callback::call_back);
             }
         }
     }
@@ -463,12 +468,12 @@ impl Source for Telling<'_> {
     }
 }
 
-fn busy(what: &str) -> Failure {
+fn busy_failure(what: &str) -> Failure {
     let text = format!("`{what}` cannot be called from a callback: the run is under way");
     Failure::new(headway_status::HEADWAY_BUSY, text)
 }
 
-fn finished(what: &str) -> Failure {
+fn finished_failure(what: &str) -> Failure {
     let text = format!("`{what}`: the results have been made, and the run goes no further");
     Failure::new(headway_status::HEADWAY_FINISHED, text)
 }
@@ -477,6 +482,6 @@ fn no_host(host: u32, hosts: u32) -> String {
     format!("host {host} is not there: the network has {hosts}, from 0")
 }
 
-fn counted(count: u64, what: &str) -> String {
+fn counted_text(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

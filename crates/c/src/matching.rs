@@ -36,32 +36,32 @@ impl<M, R> Default for Matching<M, R> {
 
 impl<M, R> Matching<M, R> {
     /// A message is sent: the receive that will take it, or else it waits for one.
-    pub(crate) fn send(&mut self, label: Label, message: M) -> Option<R> {
+    pub(crate) fn add_message(&mut self, label: Label, message: M) -> Option<R> {
         // Waiting receives come first: of the two queues one is always empty.
-        let unmatched = self.of(label);
+        let unmatched = self.unmatched_for(label);
         let Some(receive) = unmatched.receives.pop_front() else {
             unmatched.messages.push_back(message);
             return None;
         };
         self.waiting -= 1;
-        self.tidy(label);
+        self.tidy_label(label);
         Some(receive)
     }
 
     /// Adds a receive: returns the message that it takes, or else queues it to wait for one.
-    pub(crate) fn receive(&mut self, label: Label, receive: R) -> Option<M> {
-        let unmatched = self.of(label);
+    pub(crate) fn add_receive(&mut self, label: Label, receive: R) -> Option<M> {
+        let unmatched = self.unmatched_for(label);
         let Some(message) = unmatched.messages.pop_front() else {
             unmatched.receives.push_back(receive);
             self.waiting += 1;
             return None;
         };
-        self.tidy(label);
+        self.tidy_label(label);
         Some(message)
     }
 
     /// Receives that no message has been sent for.
-    pub(crate) fn waiting(&self) -> u64 {
+    pub(crate) fn waiting_receives(&self) -> u64 {
         self.waiting
     }
 
@@ -76,13 +76,13 @@ impl<M, R> Matching<M, R> {
         Some((least, sent.filter(like).min()))
     }
 
-    fn of(&mut self, label: Label) -> &mut Unmatched<M, R> {
+    fn unmatched_for(&mut self, label: Label) -> &mut Unmatched<M, R> {
         let none = || Unmatched { messages: VecDeque::new(), receives: VecDeque::new() };
         self.by_label.entry(label).or_insert_with(none)
     }
 
     /// Programs use many tags once.
-    fn tidy(&mut self, label: Label) {
+    fn tidy_label(&mut self, label: Label) {
         let over = |all: &Unmatched<M, R>| all.messages.is_empty() && all.receives.is_empty();
         if self.by_label.get(&label).is_some_and(over) {
             self.by_label.remove(&label);
@@ -99,26 +99,26 @@ mod tests {
     #[test]
     fn the_nth_receive_takes_the_nth_message_whoever_is_first() {
         let mut matching: Matching<u32, char> = Matching::default();
-        assert_eq!(matching.send(LABEL, 1), None);
-        assert_eq!(matching.send(LABEL, 2), None);
-        assert_eq!(matching.receive(LABEL, 'a'), Some(1));
-        assert_eq!(matching.receive(LABEL, 'b'), Some(2));
-        assert_eq!(matching.receive(LABEL, 'c'), None);
-        assert_eq!(matching.receive(LABEL, 'd'), None);
-        assert_eq!(matching.waiting(), 2);
-        assert_eq!(matching.send(LABEL, 3), Some('c'));
-        assert_eq!(matching.send(LABEL, 4), Some('d'));
-        assert_eq!((matching.waiting(), matching.by_label.len()), (0, 0));
+        assert_eq!(matching.add_message(LABEL, 1), None);
+        assert_eq!(matching.add_message(LABEL, 2), None);
+        assert_eq!(matching.add_receive(LABEL, 'a'), Some(1));
+        assert_eq!(matching.add_receive(LABEL, 'b'), Some(2));
+        assert_eq!(matching.add_receive(LABEL, 'c'), None);
+        assert_eq!(matching.add_receive(LABEL, 'd'), None);
+        assert_eq!(matching.waiting_receives(), 2);
+        assert_eq!(matching.add_message(LABEL, 3), Some('c'));
+        assert_eq!(matching.add_message(LABEL, 4), Some('d'));
+        assert_eq!((matching.waiting_receives(), matching.by_label.len()), (0, 0));
     }
 
     #[test]
     fn other_tags_and_sizes_do_not_match_and_are_named() {
         let mut matching: Matching<u32, char> = Matching::default();
         let other = Label { bytes: 200, ..LABEL };
-        assert_eq!(matching.receive(LABEL, 'a'), None);
-        assert_eq!(matching.receive(Label { tag: 6, ..LABEL }, 'b'), None);
-        assert_eq!(matching.send(other, 1), None);
-        assert_eq!(matching.send(Label { to: 2, ..other }, 2), None);
+        assert_eq!(matching.add_receive(LABEL, 'a'), None);
+        assert_eq!(matching.add_receive(Label { tag: 6, ..LABEL }, 'b'), None);
+        assert_eq!(matching.add_message(other, 1), None);
+        assert_eq!(matching.add_message(Label { to: 2, ..other }, 2), None);
         assert_eq!(matching.least_waiting(), Some((LABEL, Some(other))));
     }
 }

@@ -12,27 +12,27 @@ const LENGTH: std::ops::Range<usize> = 4..8;
 pub(crate) struct Block(Vec<u8>);
 
 impl Block {
-    pub(crate) fn begin(&mut self, kind: u32) {
+    pub(crate) fn begin_block(&mut self, kind: u32) {
         self.0.clear();
-        self.u32(kind);
+        self.put_u32(kind);
         // The length, which `finish` knows.
-        self.u32(0);
+        self.put_u32(0);
     }
 
-    pub(crate) fn u16(&mut self, value: u16) {
+    pub(crate) fn put_u16(&mut self, value: u16) {
         self.0.extend(value.to_le_bytes());
     }
 
-    pub(crate) fn u32(&mut self, value: u32) {
+    pub(crate) fn put_u32(&mut self, value: u32) {
         self.0.extend(value.to_le_bytes());
     }
 
-    pub(crate) fn u64(&mut self, value: u64) {
+    pub(crate) fn put_u64(&mut self, value: u64) {
         self.0.extend(value.to_le_bytes());
     }
 
     /// Bytes, and zeros to the next multiple of four.
-    pub(crate) fn padded(&mut self, bytes: &[u8]) {
+    pub(crate) fn put_padded(&mut self, bytes: &[u8]) {
         self.0.extend(bytes);
         // Options and packet data are padded to 32 bits, while their stated lengths are not
         // (draft-ietf-opsawg-pcapng).
@@ -40,22 +40,22 @@ impl Block {
     }
 
     /// An option; what does not fit into one, which holds 64 KiB, is cut off.
-    pub(crate) fn option(&mut self, code: u16, value: &[u8]) {
+    pub(crate) fn put_option(&mut self, code: u16, value: &[u8]) {
         let length = u16::try_from(value.len()).unwrap_or(u16::MAX);
-        self.u16(code);
-        self.u16(length);
-        self.padded(&value[..usize::from(length)]);
+        self.put_u16(code);
+        self.put_u16(length);
+        self.put_padded(&value[..usize::from(length)]);
     }
 
     pub(crate) fn end_of_options(&mut self) {
-        self.u32(0);
+        self.put_u32(0);
     }
 
     /// The whole block.
-    pub(crate) fn finish(&mut self) -> &[u8] {
+    pub(crate) fn finish_block(&mut self) -> &[u8] {
         // Its own last field included.
         let length = self.0.len() as u32 + 4;
-        self.u32(length);
+        self.put_u32(length);
         self.0[LENGTH].copy_from_slice(&length.to_le_bytes());
         &self.0
     }

@@ -38,7 +38,7 @@ pub struct Frame {
 
 /// MAC address of a host: locally administered, with its IPv4 address inside.
 pub fn mac_address(host: HostId) -> [u8; 6] {
-    let [a, b, c, d] = host.ipv4();
+    let [a, b, c, d] = host.ipv4_address();
     [0x02, 0, a, b, c, d]
 }
 
@@ -54,22 +54,22 @@ impl Frame {
     /// The network-layer length is the simulated one, `wire - framing`: links are as full in the capture as in
     /// the run, although a simulation may count fewer header bytes (40 by default) than there are. Where it
     /// leaves no room beyond the headers, as for control packets, the length is that of the headers and payload.
-    pub fn of(packet: &Packet, framing: u16) -> Frame {
+    pub fn from_packet(packet: &Packet, framing: u16) -> Frame {
         let simulated = packet.wire.saturating_sub(framing);
         let real = (IP_HEADERS as u16).saturating_add(packet.payload);
         let total = if usize::from(simulated) > IP_HEADERS { simulated } else { real };
-        Frame { data: headers(packet, total), original_len: u32::from(total) + ETHERNET_HEADER as u32 }
+        Frame { data: frame_headers(packet, total), original_len: u32::from(total) + ETHERNET_HEADER as u32 }
     }
 }
 
 /// All headers of a packet whose IPv4 total length is `total`, at least [`IP_HEADERS`].
-fn headers(packet: &Packet, total: u16) -> Vec<u8> {
+fn frame_headers(packet: &Packet, total: u16) -> Vec<u8> {
     let ethernet = Ethernet2Header {
         source: mac_address(packet.src),
         destination: mac_address(packet.dst),
         ether_type: EtherType::IPV4,
     };
-    let ip = ipv4(packet, total);
+    let ip = ipv4_header(packet, total);
     let udp = UdpHeader {
         source_port: UDP_PORT,
         destination_port: UDP_PORT,
@@ -84,7 +84,7 @@ fn headers(packet: &Packet, total: u16) -> Vec<u8> {
     bytes
 }
 
-fn ipv4(packet: &Packet, total: u16) -> Ipv4Header {
+fn ipv4_header(packet: &Packet, total: u16) -> Ipv4Header {
     let ecn = match packet.ecn {
         Ecn::NotEct => IpEcn::NotEct,
         Ecn::Spare => IpEcn::Ect1,
@@ -104,8 +104,8 @@ fn ipv4(packet: &Packet, total: u16) -> Ipv4Header {
         time_to_live: TIME_TO_LIVE,
         protocol: IpNumber::UDP,
         header_checksum: 0,
-        source: packet.src.ipv4(),
-        destination: packet.dst.ipv4(),
+        source: packet.src.ipv4_address(),
+        destination: packet.dst.ipv4_address(),
         options: Ipv4Options::default(),
     };
     // Wireshark would mark every packet of a capture without it.

@@ -33,15 +33,15 @@ impl<T> InOrder<T> {
     }
 
     /// The earliest item, if everything that happened before it has been handed in.
-    pub(crate) fn ready(&mut self) -> Option<(Time, T)> {
+    pub(crate) fn pop_ready(&mut self) -> Option<(Time, T)> {
         let horizon = self.latest.saturating_sub(self.window);
         // At the horizon itself others may follow, but none that is earlier.
         let due = self.waiting.peek().is_some_and(|Reverse(e)| e.key.0 <= horizon);
-        if due { self.rest() } else { None }
+        if due { self.pop_rest() } else { None }
     }
 
     /// The earliest item, whatever may come.
-    pub(crate) fn rest(&mut self) -> Option<(Time, T)> {
+    pub(crate) fn pop_rest(&mut self) -> Option<(Time, T)> {
         self.waiting.pop().map(|Reverse(e)| (e.key.0, e.item))
     }
 }
@@ -86,14 +86,14 @@ mod tests {
                 let at = Time(now.saturating_sub(late));
                 order.push(at, number);
                 given.push((at, number));
-                while let Some(item) = order.ready() {
+                while let Some(item) = order.pop_ready() {
                     out.push(item);
                 }
                 let horizon = order.latest.saturating_sub(Time(50));
                 // Otherwise holding everything until the end would pass as well.
                 prop_assert_eq!(order.waiting.len(), given.iter().filter(|g| g.0 > horizon).count());
             }
-            out.extend(std::iter::from_fn(|| order.rest()));
+            out.extend(std::iter::from_fn(|| order.pop_rest()));
             given.sort();
             prop_assert_eq!(out, given);
         }

@@ -64,9 +64,9 @@ impl<W: Write> CaptureWriter<W> {
     ) -> Result<CaptureWriter<W>, CaptureError> {
         let (count, order) = (interfaces.len() as u32, InOrder::new(window));
         let mut writer = CaptureWriter { to, block: Block::default(), interfaces: count, order };
-        writer.section(application)?;
+        writer.write_section(application)?;
         for interface in interfaces {
-            writer.describe(interface)?;
+            writer.write_interface(interface)?;
         }
         // A reader that follows the file sees the interfaces before the first packet.
         writer.to.flush()?;
@@ -74,63 +74,63 @@ impl<W: Write> CaptureWriter<W> {
     }
 
     /// Takes a frame that started at `at`; in the file, times are cut to nanoseconds.
-    pub fn write(&mut self, interface: u32, at: Time, frame: Frame) -> Result<(), CaptureError> {
+    pub fn write_frame(&mut self, interface: u32, at: Time, frame: Frame) -> Result<(), CaptureError> {
         if interface >= self.interfaces {
             return Err(CaptureError::NoInterface(interface));
         }
         self.order.push(at, (interface, frame));
-        while let Some((at, (interface, frame))) = self.order.ready() {
-            self.put(interface, at, &frame)?;
+        while let Some((at, (interface, frame))) = self.order.pop_ready() {
+            self.put_frame(interface, at, &frame)?;
         }
         Ok(())
     }
 
     /// Writes the rest, and flushes.
-    pub fn finish(mut self) -> Result<W, CaptureError> {
-        while let Some((at, (interface, frame))) = self.order.rest() {
-            self.put(interface, at, &frame)?;
+    pub fn finish_file(mut self) -> Result<W, CaptureError> {
+        while let Some((at, (interface, frame))) = self.order.pop_rest() {
+            self.put_frame(interface, at, &frame)?;
         }
         self.to.flush()?;
         Ok(self.to)
     }
 
-    fn section(&mut self, application: &str) -> io::Result<()> {
-        self.block.begin(SECTION_HEADER);
-        self.block.u32(BYTE_ORDER);
+    fn write_section(&mut self, application: &str) -> io::Result<()> {
+        self.block.begin_block(SECTION_HEADER);
+        self.block.put_u32(BYTE_ORDER);
         // Version 1.0.
-        self.block.u16(1);
-        self.block.u16(0);
+        self.block.put_u16(1);
+        self.block.put_u16(0);
         // The file may be a pipe, into which nothing can be written back.
-        self.block.u64(UNKNOWN_LENGTH);
-        self.block.option(USER_APPLICATION, application.as_bytes());
+        self.block.put_u64(UNKNOWN_LENGTH);
+        self.block.put_option(USER_APPLICATION, application.as_bytes());
         self.block.end_of_options();
-        self.to.write_all(self.block.finish())
+        self.to.write_all(self.block.finish_block())
     }
 
-    fn describe(&mut self, interface: &Interface) -> io::Result<()> {
-        self.block.begin(INTERFACE_DESCRIPTION);
-        self.block.u16(ETHERNET);
+    fn write_interface(&mut self, interface: &Interface) -> io::Result<()> {
+        self.block.begin_block(INTERFACE_DESCRIPTION);
+        self.block.put_u16(ETHERNET);
         // Reserved.
-        self.block.u16(0);
+        self.block.put_u16(0);
         // No limit: the headers are all there is, and how long they are is in every packet.
-        self.block.u32(0);
-        self.block.option(IF_NAME, interface.name.as_bytes());
-        self.block.option(IF_SPEED, &interface.rate.bps().to_le_bytes());
-        self.block.option(IF_TSRESOL, &[NANOSECONDS]);
+        self.block.put_u32(0);
+        self.block.put_option(IF_NAME, interface.name.as_bytes());
+        self.block.put_option(IF_SPEED, &interface.rate.bps().to_le_bytes());
+        self.block.put_option(IF_TSRESOL, &[NANOSECONDS]);
         self.block.end_of_options();
-        self.to.write_all(self.block.finish())
+        self.to.write_all(self.block.finish_block())
     }
 
-    fn put(&mut self, interface: u32, at: Time, frame: &Frame) -> io::Result<()> {
+    fn put_frame(&mut self, interface: u32, at: Time, frame: &Frame) -> io::Result<()> {
         let nanoseconds = at.0 / PS_PER_NS;
-        self.block.begin(ENHANCED_PACKET);
-        self.block.u32(interface);
+        self.block.begin_block(ENHANCED_PACKET);
+        self.block.put_u32(interface);
         // The upper half first, whatever the order of bytes within each.
-        self.block.u32((nanoseconds >> 32) as u32);
-        self.block.u32(nanoseconds as u32);
-        self.block.u32(frame.data.len() as u32);
-        self.block.u32(frame.original_len);
-        self.block.padded(&frame.data);
-        self.to.write_all(self.block.finish())
+        self.block.put_u32((nanoseconds >> 32) as u32);
+        self.block.put_u32(nanoseconds as u32);
+        self.block.put_u32(frame.data.len() as u32);
+        self.block.put_u32(frame.original_len);
+        self.block.put_padded(&frame.data);
+        self.to.write_all(self.block.finish_block())
     }
 }

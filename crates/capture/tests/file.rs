@@ -12,7 +12,7 @@ use std::time::Duration;
 
 const FRAMING: u16 = 38;
 
-fn packet(kind: PacketKind, payload: u16, wire: u16) -> Packet {
+fn packet_of(kind: PacketKind, payload: u16, wire: u16) -> Packet {
     // A host whose address has four different bytes: 10.1.2.255.
     let mut packet = Packet::new(kind, HostId(0), HostId(0x0001_02fe), 7);
     (packet.payload, packet.wire, packet.index, packet.message_bytes) = (payload, wire, 3, 9000);
@@ -20,7 +20,7 @@ fn packet(kind: PacketKind, payload: u16, wire: u16) -> Packet {
     packet
 }
 
-fn interfaces() -> [Interface; 2] {
+fn two_interfaces() -> [Interface; 2] {
     [("h0->s0", 10), ("s0->s1", 40)].map(|(n, g)| Interface { name: n.into(), rate: Rate::gbps(g) })
 }
 
@@ -28,17 +28,17 @@ fn interfaces() -> [Interface; 2] {
 fn a_frame_parses_back_to_its_packet_and_its_sizes() {
     let cases = [
         // A full frame, and a control packet: an Ethernet's 1514 and the bytes that the headers need.
-        (packet(PacketKind::Data, 1460, 1538), 1514),
-        (packet(PacketKind::Grant, 0, 84), FRAME_HEADERS as u32),
-        (packet(PacketKind::Data, 1, 84), FRAME_HEADERS as u32 + 1),
+        (packet_of(PacketKind::Data, 1460, 1538), 1514),
+        (packet_of(PacketKind::Grant, 0, 84), FRAME_HEADERS as u32),
+        (packet_of(PacketKind::Data, 1, 84), FRAME_HEADERS as u32 + 1),
         // Network-layer lengths of 88, all headers, and one more.
-        (packet(PacketKind::Data, 48, 126), FRAME_HEADERS as u32 + 48),
-        (packet(PacketKind::Data, 49, 127), FRAME_HEADERS as u32 + 1),
-        (packet(PacketKind::Data, u16::MAX, u16::MAX), 14 + u32::from(u16::MAX - FRAMING)),
-        (packet(PacketKind::Data, 0, 0), FRAME_HEADERS as u32),
+        (packet_of(PacketKind::Data, 48, 126), FRAME_HEADERS as u32 + 48),
+        (packet_of(PacketKind::Data, 49, 127), FRAME_HEADERS as u32 + 1),
+        (packet_of(PacketKind::Data, u16::MAX, u16::MAX), 14 + u32::from(u16::MAX - FRAMING)),
+        (packet_of(PacketKind::Data, 0, 0), FRAME_HEADERS as u32),
     ];
     for (packet, original) in cases {
-        let frame = Frame::of(&packet, FRAMING);
+        let frame = Frame::from_packet(&packet, FRAMING);
         assert_eq!((frame.data.len(), frame.original_len), (FRAME_HEADERS, original), "{packet:?}");
         let headers = PacketHeaders::from_ethernet_slice(&frame.data);
         // A frame that is cut short has lengths beyond its end, which the strict parser refuses.
@@ -54,7 +54,7 @@ fn a_frame_parses_back_to_its_packet_and_its_sizes() {
         assert_eq!((udp.source_port, udp.destination_port, udp.checksum), (UDP_PORT, UDP_PORT, 0));
         let headway = &frame.data[FRAME_HEADERS - headway_packet::WIRE_HEADER..];
         match PacketView::parse_header(headway) {
-            Ok(view) => assert_eq!(view.packet(), packet),
+            Ok(view) => assert_eq!(view.to_packet(), packet),
             Err(e) => assert!(packet.payload > packet.wire, "{e}"),
         }
     }
@@ -62,34 +62,36 @@ fn a_frame_parses_back_to_its_packet_and_its_sizes() {
 
 #[test]
 fn addresses_and_classes() {
-    assert_eq!(HostId(255).ipv4(), [10, 0, 1, 0]);
-    assert_eq!(HostId(99_999).ipv4(), [10, 1, 0x86, 0xa0]);
+    assert_eq!(HostId(255).ipv4_address(), [10, 0, 1, 0]);
+    assert_eq!(HostId(99_999).ipv4_address(), [10, 1, 0x86, 0xa0]);
     assert_eq!(mac_address(HostId(2)), [2, 0, 10, 0, 0, 3]);
     assert_eq!([0, 1, 6, 7, 8, 255].map(class_selector), [56, 48, 8, 0, 0, 0]);
     for ecn in [Ecn::NotEct, Ecn::Spare, Ecn::Ect, Ecn::Ce] {
-        let mut packet = packet(PacketKind::Data, 1, 84);
+        let mut packet = packet_of(PacketKind::Data, 1, 84);
         packet.ecn = ecn;
-        assert_eq!(Frame::of(&packet, FRAMING).data[15] & 3, ecn as u8);
+        assert_eq!(Frame::from_packet(&packet, FRAMING).data[15] & 3, ecn as u8);
     }
 }
 
 #[test]
 fn a_file_reads_back_with_its_interfaces_and_in_order_of_time() {
     let mut writer =
-        CaptureWriter::new(Vec::new(), "headway test", &interfaces(), Time::us(2)).expect("a vector");
+        CaptureWriter::new(Vec::new(), "headway test", &two_interfaces(), Time::us(2)).expect("a vector");
     let frame = |index| {
-        let mut packet = packet(PacketKind::Data, 1460, 1538);
+        let mut packet = packet_of(PacketKind::Data, 1460, 1538);
         packet.index = index;
-        Frame::of(&packet, FRAMING)
+        Frame::from_packet(&packet, FRAMING)
     };
     // Up to 1,500 ns late, within the window of 2 us; two at one time, on different interfaces.
     let handed = [(0, 5_000), (1, 3_500), (1, 5_000), (0, 6_999), (1, 5_500), (0, 900_000)];
     for (index, (interface, ns)) in handed.into_iter().enumerate() {
         // The 999 ps are cut off in the file, not rounded.
-        writer.write(interface, Time(ns * 1000 + 999), frame(index as u32)).expect("a declared interface");
+        writer
+            .write_frame(interface, Time(ns * 1000 + 999), frame(index as u32))
+            .expect("a declared interface");
     }
-    assert!(matches!(writer.write(2, Time::ZERO, frame(0)), Err(CaptureError::NoInterface(2))));
-    let file = writer.finish().expect("a vector");
+    assert!(matches!(writer.write_frame(2, Time::ZERO, frame(0)), Err(CaptureError::NoInterface(2))));
+    let file = writer.finish_file().expect("a vector");
     let mut reader = PcapNgReader::new(&file[..]).expect("a section header");
     let (mut names, mut packets) = (Vec::new(), Vec::new());
     while let Some(block) = reader.next_block() {
@@ -132,23 +134,23 @@ impl Write for Full {
 fn blocks_are_handed_on_whole_and_a_full_disk_is_an_error() {
     // Room for the section, the interfaces, and some of the twenty packets.
     let full = Full { room: 1000, calls: Vec::new() };
-    let mut writer = CaptureWriter::new(full, "headway test", &interfaces(), Time::ZERO).expect("room");
-    let frame = Frame::of(&packet(PacketKind::Ack, 0, 84), FRAMING);
-    let failed = (0..20).map(|i| writer.write(0, Time(i), frame.clone())).find_map(Result::err);
+    let mut writer = CaptureWriter::new(full, "headway test", &two_interfaces(), Time::ZERO).expect("room");
+    let frame = Frame::from_packet(&packet_of(PacketKind::Ack, 0, 84), FRAMING);
+    let failed = (0..20).map(|i| writer.write_frame(0, Time(i), frame.clone())).find_map(Result::err);
     let Some(CaptureError::Io(error)) = failed else { panic!("{failed:?}") };
     assert_eq!(error.kind(), io::ErrorKind::StorageFull);
-    let to = writer.finish().map(|f| f.calls);
+    let to = writer.finish_file().map(|f| f.calls);
     // A write that failed is not repeated, and nothing else waits.
     let calls = to.expect("nothing left to write");
     // Before the packets there are a section and the interfaces.
-    assert!(calls[1 + interfaces().len()..].iter().all(|&n| n == 32 + FRAME_HEADERS + 2), "{calls:?}");
+    assert!(calls[1 + two_interfaces().len()..].iter().all(|&n| n == 32 + FRAME_HEADERS + 2), "{calls:?}");
 }
 
 #[test]
 fn a_place_that_takes_nothing_is_an_error_at_once() {
     let full = Full { room: 10, calls: Vec::new() };
     assert!(matches!(
-        CaptureWriter::new(full, "headway test", &interfaces(), Time::ZERO),
+        CaptureWriter::new(full, "headway test", &two_interfaces(), Time::ZERO),
         Err(CaptureError::Io(_))
     ));
 }

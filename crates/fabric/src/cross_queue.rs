@@ -226,7 +226,7 @@ impl Discipline for CrossQueueEcn {
         let fits = port.buffer.data.admits(arrival.packets, arrival.bytes, packet.wire);
         let (normal, opportunistic) = (lengths.packets(NORMAL), lengths.packets(OPPORTUNISTIC));
         if class != OPPORTUNISTIC {
-            let unscheduled = packet.flags.has(PacketFlags::UNSCHEDULED);
+            let unscheduled = packet.flags.has_all(PacketFlags::UNSCHEDULED);
             return state.admit_normal(arrival.now, fits, (normal, opportunistic), unscheduled);
         }
         if !fits || opportunistic >= state.low_limit {
@@ -328,7 +328,7 @@ mod tests {
                 200..300 => (1538, 1, Ecn::Ect),
                 _ => (84, 0, Ecn::NotEct),
             };
-            p.flags = PacketFlags::when((200..300).contains(&i), PacketFlags::UNSCHEDULED);
+            p.flags = PacketFlags::only_if((200..300).contains(&i), PacketFlags::UNSCHEDULED);
             p
         };
         let (mut port, mut pool) =

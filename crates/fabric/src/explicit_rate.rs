@@ -106,7 +106,7 @@ impl Law {
             target,
             capacity,
             period: params.period,
-            least_period: port.sizes.slot(port.rate),
+            least_period: port.sizes.slot_time(port.rate),
             rate: 0.0,
             stamp: 0,
             rtt: 0.0,
@@ -210,7 +210,7 @@ impl Law {
     /// A packet has arrived, whether there is room for it or not.
     fn arrived(&mut self, now: Time, packet: &Packet) {
         let bytes = f64::from(packet.wire);
-        if packet.flags.has(PacketFlags::RATE) && packet.remaining > 0 {
+        if packet.flags.has_all(PacketFlags::RATE) && packet.remaining > 0 {
             let rtt = Time::ns(packet.remaining.into()).min(LONGEST_RTT);
             if self.rtt == 0.0 {
                 self.begin(now, rtt);
@@ -293,7 +293,7 @@ impl Discipline for ExplicitRate {
             law.queue -= u64::from(packet.wire);
             law.waiting -= 1;
         }
-        if packet.flags.has(PacketFlags::RATE) {
+        if packet.flags.has_all(PacketFlags::RATE) {
             packet.token = packet.token.min(law.stamp);
         }
     }

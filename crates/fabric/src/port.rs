@@ -27,7 +27,7 @@ pub trait Packets<H> {
     /// driver knows better; `false` when it cannot be cut.
     #[inline]
     fn trim_payload(&mut self, handle: H, control: u16) -> bool {
-        self.packet(handle).trim(control);
+        self.packet(handle).trim_payload(control);
         true
     }
 }
@@ -203,8 +203,11 @@ impl<H: Copy> Port<H> {
         let mut controls = self.queues.control_packets();
         self.queues.show(|handle| {
             show(handle);
-            starts +=
-                if controls > 0 { self.rate.time_of(sizes.control.into()) } else { sizes.slot(self.rate) };
+            starts += if controls > 0 {
+                self.rate.time_of(sizes.control.into())
+            } else {
+                sizes.slot_time(self.rate)
+            };
             controls = controls.saturating_sub(1);
             starts <= now
         });
@@ -368,7 +371,7 @@ impl<H: Copy> Port<H> {
             }
             Overflow::Return => {
                 self.returned += 1;
-                packets.packet(handle).bounce();
+                packets.packet(handle).bounce_header();
                 Full { handle, trimmed: false, fate: Fate::Returned }
             }
             Overflow::Drop | Overflow::Displace { .. } | Overflow::DisplaceFirst { .. } => {

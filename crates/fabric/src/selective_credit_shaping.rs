@@ -108,7 +108,7 @@ mod tests {
         let packet = |i: u32| {
             let kind = if i < 200 { PacketKind::Data } else { PacketKind::Credit };
             let mut packet = Packet::new(kind, HostId(0), HostId(1), i);
-            packet.flags = PacketFlags::when(i < 100, PacketFlags::UNSCHEDULED);
+            packet.flags = PacketFlags::only_if(i < 100, PacketFlags::UNSCHEDULED);
             packet.wire = if i < 200 { 1538 } else { 84 };
             packet
         };

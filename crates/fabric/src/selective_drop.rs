@@ -42,7 +42,7 @@ impl Selection {
     #[inline]
     pub(crate) fn admit(&self, arrival: &Arrival, packet: &Packet) -> Result<(), DropReason> {
         let on_wire = if arrival.in_service { self.in_service } else { 0 };
-        let unscheduled = packet.is_data() && packet.flags.has(PacketFlags::UNSCHEDULED);
+        let unscheduled = packet.is_data() && packet.flags.has_all(PacketFlags::UNSCHEDULED);
         let queue = unscheduled && arrival.packets + on_wire >= self.threshold;
         if queue { Err(DropReason::Unscheduled) } else { Ok(()) }
     }

@@ -208,7 +208,7 @@ impl Discipline for Trimming {
             return if last { Overflow::TrimLast { class: DATA } } else { Overflow::Trim };
         }
         // NDP §3.2.4: a header goes back at most once.
-        let returns = packet.kind == PacketKind::Header && !packet.flags.has(PacketFlags::BOUNCED);
+        let returns = packet.kind == PacketKind::Header && !packet.flags.has_all(PacketFlags::BOUNCED);
         if self.bounce && returns { Overflow::Return } else { Overflow::Drop }
     }
 
@@ -355,7 +355,7 @@ mod tests {
         assert_eq!(full, [Full { handle: 9, trimmed: true, fate: Fate::Returned }]);
         let back = *pool.packet(9);
         assert_eq!((back.src, back.dst, back.kind), (HostId(2), HostId(1), PacketKind::Header));
-        assert!(back.flags.has(PacketFlags::BOUNCED));
+        assert!(back.flags.has_all(PacketFlags::BOUNCED));
         let dropped = Fate::Dropped(DropReason::ControlFull);
         assert_eq!(offer(&mut port, &mut pool, 9..10), [Full { handle: 9, trimmed: false, fate: dropped }]);
         assert_eq!(offer(&mut port, &mut pool, 2133..2134)[0].fate, dropped);

@@ -201,7 +201,7 @@ mod tests {
             let mut p = Packet::new(PacketKind::Data, HostId(1), HostId(2), 0);
             (p.wire, p.payload, p.priority, p.ecn) = (4150, 4086, 1, Ecn::Ect);
             if (1..=headers).contains(&i) {
-                p.trim(64);
+                p.trim_payload(64);
             }
             p
         };
@@ -256,7 +256,8 @@ mod tests {
             // Two headers from elsewhere, and three packets of which one finds room.
             let (_, mut pool, hit) = port("trimming-ecn", to_host, two, 2, 5);
             assert_eq!(hit.iter().map(|full| full.handle).collect::<Vec<_>>(), [4, 5]);
-            let says = |pool: &mut PacketPool, handle| pool.packet(handle).flags.has(PacketFlags::LAST_HOP);
+            let says =
+                |pool: &mut PacketPool, handle| pool.packet(handle).flags.has_all(PacketFlags::LAST_HOP);
             assert_eq!([1, 2, 3].map(|handle| says(&mut pool, handle)), [false; 3]);
             assert_eq!([4, 5].map(|handle| says(&mut pool, handle)), [to_host; 2]);
         }

@@ -130,26 +130,26 @@ struct Subflows {
 
 impl Subflows {
     /// A data packet leaves.
-    fn departs(&mut self, packet: &Packet) {
+    fn count_departure(&mut self, packet: &Packet) {
         self.numbers.insert(packet.remaining);
         self.sent.insert((packet.remaining, packet.token));
     }
 
     /// An acknowledgement reaches the sender.
-    fn heard(&mut self, ack: &Packet) {
-        let (number, own) = (ack.subflow(), ack.in_subflow());
+    fn count_answer(&mut self, ack: &Packet) {
+        let (number, own) = (ack.subflow_number(), ack.in_subflow());
         let before = self.acked.len();
         // An answer may name packets that never left on this subflow.
         let below = self.sent.range((number, 0)..(number, own.count)).copied();
         self.acked.extend(below);
-        for block in own.sack() {
+        for block in own.sack_blocks() {
             self.acked.extend(self.sent.range((number, block.start)..(number, block.end)).copied());
         }
         self.repeated_acks += u32::from(self.acked.len() == before);
     }
 
     /// Packets of the message that may have left, if each first window is this wide.
-    fn most(&self, first_window: u32) -> u32 {
+    fn most_sent(&self, first_window: u32) -> u32 {
         // Twice, as in slow start: an acknowledged packet makes room for itself and for one more.
         first_window * self.numbers.len() as u32 + 2 * self.acked.len() as u32 + self.repeated_acks
     }
@@ -174,9 +174,9 @@ struct Pulls {
 
 impl Pulls {
     /// The promise that this packet breaks, if any.
-    fn departs(&mut self, now: Time, packet: &Packet, base_rtt: Time) -> Option<Broken> {
-        let pushed = packet.flags.has(PacketFlags::UNSCHEDULED);
-        let again = packet.flags.has(PacketFlags::AGAIN);
+    fn check_departure(&mut self, now: Time, packet: &Packet, base_rtt: Time) -> Option<Broken> {
+        let pushed = packet.flags.has_all(PacketFlags::UNSCHEDULED);
+        let again = packet.flags.has_all(PacketFlags::AGAIN);
         let before = self.departed.insert(packet.index, now);
         self.pulled += u64::from(!pushed);
         let permitted = pushed || self.pulled <= self.number;
@@ -193,10 +193,10 @@ impl Pulls {
     }
 
     /// A packet reaches the sender.
-    fn heard(&mut self, packet: &Packet) {
-        if packet.flags.has(PacketFlags::PULL) {
+    fn count_answer(&mut self, packet: &Packet) {
+        if packet.flags.has_all(PacketFlags::PULL) {
             self.number = self.number.max(packet.token.into());
-            self.repeated += u64::from(packet.flags.has(PacketFlags::AGAIN));
+            self.repeated += u64::from(packet.flags.has_all(PacketFlags::AGAIN));
         }
         if matches!(packet.kind, PacketKind::Nack | PacketKind::Header) {
             self.returned.insert(packet.index);
@@ -223,10 +223,16 @@ struct Bytes {
 impl Bytes {
     /// The promise that this packet breaks, if any, of a sender that needs pulls, or has a window of so many packets at the
     /// most.
-    fn departs(&mut self, now: Time, packet: &Packet, base_rtt: Time, window: Option<u32>) -> Option<Broken> {
+    fn check_departure(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        base_rtt: Time,
+        window: Option<u32>,
+    ) -> Option<Broken> {
         let pulled = window.is_none();
-        let pushed = packet.flags.has(PacketFlags::UNSCHEDULED);
-        let again = packet.flags.has(PacketFlags::AGAIN);
+        let pushed = packet.flags.has_all(PacketFlags::UNSCHEDULED);
+        let again = packet.flags.has_all(PacketFlags::AGAIN);
         let before = self.departed.insert(packet.index, now);
         let permitted = !pulled || pushed || self.taken < self.permitted;
         self.taken += if pulled && !pushed { packet.wire.into() } else { 0 };
@@ -247,7 +253,7 @@ impl Bytes {
     }
 
     /// A packet reaches the sender.
-    fn heard(&mut self, packet: &Packet) {
+    fn count_answer(&mut self, packet: &Packet) {
         match packet.kind {
             PacketKind::Pull => self.permitted = self.permitted.max(packet.message_bytes),
             PacketKind::Ack => self.received = self.received.max(packet.remaining.into()),
@@ -269,8 +275,8 @@ struct Pool {
 
 impl Pool {
     /// True if there is a credit for the packet, or it needs none because it leaves for the first time in its first window.
-    fn pays(&mut self, packet: &Packet) -> bool {
-        let free = packet.index < packet.count && !packet.flags.has(PacketFlags::AGAIN);
+    fn pay_credit(&mut self, packet: &Packet) -> bool {
+        let free = packet.index < packet.count && !packet.flags.has_all(PacketFlags::AGAIN);
         self.used += u32::from(!free);
         free || self.used <= self.number
     }
@@ -317,7 +323,7 @@ impl Default for Expected {
 
 impl Expected {
     /// Expectations that follow from a transport's declarations.
-    pub fn of<T: Promised>() -> Expected {
+    pub fn of_transport<T: Promised>() -> Expected {
         Expected {
             window_grows: T::CAPABILITIES.window_grows,
             grants_name: T::GRANTS_NAME,
@@ -356,7 +362,7 @@ pub struct Ledger {
 
 impl Ledger {
     /// Goes by the declarations of a transport.
-    pub fn expect(&mut self, expected: Expected) {
+    pub fn expect_behaviour(&mut self, expected: Expected) {
         self.expected = expected;
         let (thousandths, least) = expected.widest_window;
         let product = u64::from(self.path.bdp_packets(NIC, &self.sizes)) * u64::from(thousandths);
@@ -372,18 +378,18 @@ impl Ledger {
             }
             let (first, packets) = (record.message.initial_window, record.packets);
             let schedule = FirstWindowSchedule::new(first, widest, packets, self.slot, Time::ZERO);
-            record.first_window = Some(schedule.window());
+            record.first_window = Some(schedule.window_packets());
         }
     }
 
     /// A ledger for the messages of `plan`.
     pub fn new(plan: &Plan, pulls: bool) -> Ledger {
         let sizes = Sizes::default();
-        let path = plan.path();
+        let path = plan.common_path();
         let default = plan.parameters.iter().all(|&choice| choice == 0);
         let record = |message: Message| Record {
             message,
-            packets: sizes.packets(message.bytes) as u32,
+            packets: sizes.packets_of(message.bytes) as u32,
             first_window: None,
             widest: 0,
             claimed: None,
@@ -408,7 +414,7 @@ impl Ledger {
             credits: BTreeMap::new(),
             subflows: Subflows::default(),
         };
-        let opens = plan.opens();
+        let opens = plan.numbered_messages();
         let unfinished = opens.len();
         let keyed = opens.into_iter().map(|(_, src, m)| ((HostId(src.into()), m.dst, m.id), record(m)));
         let mut ledger = Ledger {
@@ -419,16 +425,16 @@ impl Ledger {
             pulls,
             pools: BTreeMap::new(),
             path,
-            slot: plan.slot(),
+            slot: plan.slot_time(),
             default,
             unfinished,
         };
-        ledger.expect(Expected::default());
+        ledger.expect_behaviour(Expected::default());
         ledger
     }
 
     /// Messages that are not both completed and acknowledged.
-    pub fn unfinished(&self) -> usize {
+    pub fn unfinished_messages(&self) -> usize {
         self.unfinished
     }
 
@@ -436,7 +442,7 @@ impl Ledger {
     fn key_of(packet: &Packet) -> Key {
         match packet.kind {
             // Its addresses are exchanged, as those of an answer.
-            PacketKind::Header if packet.flags.has(PacketFlags::BOUNCED) => {
+            PacketKind::Header if packet.flags.has_all(PacketFlags::BOUNCED) => {
                 (packet.dst, packet.src, packet.message)
             }
             PacketKind::Data
@@ -450,7 +456,7 @@ impl Ledger {
     }
 
     /// A packet leaves `host`.
-    pub fn departs(&mut self, now: Time, host: HostId, packet: &Packet) -> Result<(), Violation> {
+    pub fn check_departure(&mut self, now: Time, host: HostId, packet: &Packet) -> Result<(), Violation> {
         let fail = |broken| Err(Violation { broken, at: now, detail: format!("{packet:?}") });
         if packet.src != host || packet.dst == host || packet.dst.0 >= self.hosts {
             return fail(Broken::Malformed);
@@ -475,8 +481,8 @@ impl Ledger {
             return fail(Broken::Malformed);
         }
         // Only senders that need permission say of a packet that it goes without.
-        record.receiver_driven |= packet.flags.has(PacketFlags::UNSCHEDULED);
-        if !record.claims(packet.count) {
+        record.receiver_driven |= packet.flags.has_all(PacketFlags::UNSCHEDULED);
+        if !record.claim_window(packet.count) {
             return fail(Broken::WrongWindow);
         }
         if self.expected.credits {
@@ -484,15 +490,15 @@ impl Ledger {
         }
         if self.expected.bytes != ByteBooks::None {
             let window = (self.expected.bytes == ByteBooks::Window).then_some(record.widest);
-            let broken = record.bytes.departs(now, packet, self.path.base_rtt, window);
+            let broken = record.bytes.check_departure(now, packet, self.path.base_rtt, window);
             return broken.map_or(Ok(()), fail);
         }
         if self.pulls {
-            return record.pulls.departs(now, packet, self.path.base_rtt).map_or(Ok(()), fail);
+            return record.pulls.check_departure(now, packet, self.path.base_rtt).map_or(Ok(()), fail);
         }
         if self.expected.subflows {
-            record.subflows.departs(packet);
-            let allowed = packet.index < record.subflows.most(packet.count);
+            record.subflows.count_departure(packet);
+            let allowed = packet.index < record.subflows.most_sent(packet.count);
             return if allowed { Ok(()) } else { fail(Broken::Unauthorised) };
         }
         // A pool comes into being with the first credit that a receiver gives to the pair instead of to a
@@ -500,25 +506,25 @@ impl Ledger {
         if let Some(pool) = self.pools.get_mut(&(packet.src, packet.dst)) {
             let first = record.sent.insert(packet.index);
             let broken = if first { Broken::Unauthorised } else { Broken::Overspent };
-            return if pool.pays(packet) { Ok(()) } else { fail(broken) };
+            return if pool.pay_credit(packet) { Ok(()) } else { fail(broken) };
         }
-        if record.sent.insert(packet.index) && !record.permits(packet, &self.expected) {
+        if record.sent.insert(packet.index) && !record.is_permitted(packet, &self.expected) {
             return fail(Broken::Unauthorised);
         }
-        if !record.affords(packet) {
+        if !record.can_afford(packet) {
             return fail(Broken::Overspent);
         }
         Ok(())
     }
 
     /// A packet reaches its destination.
-    pub fn arrives(&mut self, packet: &Packet) {
+    pub fn record_arrival(&mut self, packet: &Packet) {
         let key = Self::key_of(packet);
         let Some(record) = self.records.get_mut(&key) else { return };
         // Kinds without a count concern one packet.
         let named = packet.index..packet.index.saturating_add(packet.count.max(1));
         if self.expected.bytes != ByteBooks::None && packet.dst == key.0 {
-            return record.bytes.heard(packet);
+            return record.bytes.count_answer(packet);
         }
         record.answered |= matches!(packet.kind, PacketKind::Ack | PacketKind::Nack);
         match packet.kind {
@@ -527,13 +533,15 @@ impl Ledger {
                 record.arrived_bytes += if new { u64::from(packet.payload) } else { 0 };
             }
             // Before the next arm, which such a grant fits as well.
-            PacketKind::Grant if packet.flags.has(PacketFlags::PULL.with(PacketFlags::UNSCHEDULED)) => {
+            PacketKind::Grant if packet.flags.has_all(PacketFlags::PULL.with(PacketFlags::UNSCHEDULED)) => {
                 record.receiver_driven = true;
                 // The number is a total, so that a grant that was overtaken by a later one adds nothing.
                 let pool = self.pools.entry((packet.dst, packet.src)).or_default();
                 pool.number = pool.number.max(packet.token);
             }
-            PacketKind::Grant if packet.flags.has(PacketFlags::PULL) => record.raise(packet.token),
+            PacketKind::Grant if packet.flags.has_all(PacketFlags::PULL) => {
+                record.raise_permission(packet.token)
+            }
             // A request for packets that have not arrived permits them, each once more.
             PacketKind::Grant | PacketKind::Token | PacketKind::Resend => {
                 record.receiver_driven = true;
@@ -544,32 +552,34 @@ impl Ledger {
                 // A credit that the network repeats is still one credit.
                 record.credits.entry(packet.token).or_insert(true);
             }
-            PacketKind::Ack if self.expected.subflows => record.subflows.heard(packet),
+            PacketKind::Ack if self.expected.subflows => record.subflows.count_answer(packet),
             PacketKind::Ack if self.pulls => {
                 record.acked.insert(packet.index);
-                record.pulls.heard(packet);
+                record.pulls.count_answer(packet);
             }
             PacketKind::Ack => {
                 let before = record.acked.len();
                 record.acked.insert(packet.index);
                 // Cumulative and selective acknowledgements, where a protocol has them.
                 record.hears_in_sequence(packet.count);
-                packet.sack().for_each(|block| record.acked.extend(block));
+                packet.sack_blocks().for_each(|block| record.acked.extend(block));
                 record.repeated_acks += u32::from(record.acked.len() == before);
             }
             PacketKind::Nack | PacketKind::Pull => {
                 // Packets that have arrived in sequence, where a protocol puts their number in this field too.
                 record.hears_in_sequence(packet.count);
-                record.pulls.heard(packet);
+                record.pulls.count_answer(packet);
             }
-            PacketKind::Header if packet.flags.has(PacketFlags::BOUNCED) => record.pulls.heard(packet),
+            PacketKind::Header if packet.flags.has_all(PacketFlags::BOUNCED) => {
+                record.pulls.count_answer(packet)
+            }
             // Announcements, requests and refusals permit nothing of themselves.
             _ => {}
         }
     }
 
     /// `host` tells its application something.
-    pub fn event(&mut self, now: Time, host: HostId, event: &EndpointEvent) -> Result<(), Violation> {
+    pub fn check_event(&mut self, now: Time, host: HostId, event: &EndpointEvent) -> Result<(), Violation> {
         let fail = |broken| Err(Violation { broken, at: now, detail: format!("host {}: {event:?}", host.0) });
         let (tag, key) = match *event {
             EndpointEvent::Delivered { tag, src, message, .. }
@@ -619,7 +629,7 @@ impl Ledger {
     }
 
     /// Nothing is scheduled any more; `live` is the number of messages that each machine still holds.
-    pub fn finish(&self, now: Time, live: &[usize]) -> Result<(), Violation> {
+    pub fn check_finish(&self, now: Time, live: &[usize]) -> Result<(), Violation> {
         let fail = |broken, detail| Err(Violation { broken, at: now, detail });
         if let Some((key, record)) = self.records.iter().find(|(_, r)| !r.completed || !r.acknowledged) {
             let progress = format!(
@@ -638,7 +648,7 @@ impl Ledger {
     }
 
     /// The run was stopped after too many events.
-    pub fn endless(&self, now: Time, events: u64) -> Violation {
+    pub fn endless_violation(&self, now: Time, events: u64) -> Violation {
         let broken = if self.unfinished > 0 { Broken::Endless } else { Broken::NeverQuiet };
         Violation { broken, at: now, detail: format!("{} unfinished after {events} events", self.unfinished) }
     }
@@ -646,7 +656,7 @@ impl Ledger {
 
 impl Record {
     /// True if a first window of `count` packets is the one claimed before and no wider than allowed.
-    fn claims(&mut self, count: u32) -> bool {
+    fn claim_window(&mut self, count: u32) -> bool {
         let limit = self.first_window.filter(|_| self.receiver_driven).unwrap_or(u32::MAX);
         *self.claimed.get_or_insert(count) == count && count <= limit
     }
@@ -661,7 +671,7 @@ impl Record {
 
     /// A permission whose number counts all packets from the beginning of the message: one that comes late,
     /// or again, permits nothing. A sender may choose the packets, but goes no further than that number.
-    fn raise(&mut self, number: u32) {
+    fn raise_permission(&mut self, number: u32) {
         self.receiver_driven = true;
         let before = self.number.max(self.claimed.unwrap_or(0));
         if number > before {
@@ -681,7 +691,7 @@ impl Record {
     /// permitted. A sender whose rate is its only bound may send anything once it is answered. Interchangeable credits
     /// are counted apart ([`Record::spends_credit`]), and so are pulls and subflows; a protocol whose permissions are
     /// none of these states its rule here.
-    fn permits(&self, packet: &Packet, expected: &Expected) -> bool {
+    fn is_permitted(&self, packet: &Packet, expected: &Expected) -> bool {
         let unscheduled = packet.index < packet.count;
         if self.receiver_driven && !expected.grants_name {
             return unscheduled || self.sent.range(packet.count..).count() as u64 <= self.permitted;
@@ -710,7 +720,7 @@ impl Record {
         if !bursts && packet.count > 0 {
             return Some(Broken::WrongWindow);
         }
-        if bursts && packet.flags.has(PacketFlags::UNSCHEDULED) {
+        if bursts && packet.flags.has_all(PacketFlags::UNSCHEDULED) {
             let free = packet.index < packet.count;
             let broken = if free { Broken::Overspent } else { Broken::Unauthorised };
             return (!first || !free).then_some(broken);
@@ -726,9 +736,9 @@ impl Record {
 
     /// Conservation: packets that may leave at all. Each permission is used once; one that the network
     /// repeats counts twice, because a sender cannot tell it from one given again.
-    fn affords(&mut self, packet: &Packet) -> bool {
+    fn can_afford(&mut self, packet: &Packet) -> bool {
         // The sender may repeat packet 0 by itself: a receiver that has heard nothing cannot ask for it.
-        if packet.index > 0 || !packet.flags.has(PacketFlags::AGAIN) {
+        if packet.index > 0 || !packet.flags.has_all(PacketFlags::AGAIN) {
             self.spent += 1;
         }
         !self.receiver_driven || self.spent <= u64::from(packet.count) + self.permitted
@@ -736,6 +746,6 @@ impl Record {
 }
 
 /// Time in which a message of `packets` packets crosses an empty path.
-pub fn ideal(plan: &Plan, bytes: u64) -> Time {
+pub fn ideal_time(plan: &Plan, bytes: u64) -> Time {
     NIC.time_of(Sizes::default().message_wire(bytes)) + plan.delay_time()
 }

@@ -38,55 +38,59 @@ struct Declared;
 impl PromisedVisitor for Declared {
     type Output = (Expected, &'static str, Vec<ParamSpec>);
 
-    fn visit<T: Promised>(self) -> Self::Output {
-        (Expected::of::<T>(), T::INFO.discipline, T::Params::specs())
+    fn visit_promised_transport<T: Promised>(self) -> Self::Output {
+        (Expected::of_transport::<T>(), T::INFO.discipline, T::Params::specs())
     }
 }
 
 /// The network of a plan, with machines of the transport called `name` that have a fault; `None` if the name is
 /// unknown. The machines are behind pointers, so that the network is compiled once and not for every transport.
-pub fn mesh<'a>(
+pub fn build_mesh<'a>(
     name: &str,
     plan: &'a Plan,
     fault: Fault,
     trace: bool,
 ) -> Option<Mesh<'a, Mutant<Box<dyn Endpoint>>>> {
     let (expected, discipline, specs) = registry::visit_promised(name, Declared)?;
-    let set: Vec<_> = plan::chosen(&specs, &plan.parameters)
+    let set: Vec<_> = plan::chosen_values(&specs, &plan.parameters)
         .into_iter()
         .map(|(name, value)| (name.to_string(), value))
         .collect();
     let make = |context: HostContext| {
-        let machine: Box<dyn Endpoint> = registry::machine(name, &set, context)
+        let machine: Box<dyn Endpoint> = registry::make_machine(name, &set, context)
             .expect("a registered transport")
             .expect("a value in the declared range");
         Mutant::new(machine, fault)
     };
     // Every discipline that trims is called so.
     let mut mesh = Mesh::new(plan, discipline.starts_with("trimming"), trace, &make);
-    mesh.ledger.expect(expected);
+    mesh.ledger.expect_behaviour(expected);
     Some(mesh)
 }
 
 /// Promises of a transport for a plan's first message, with the parameters of the plan.
-pub fn promises(name: &str, plan: &Plan) -> Promises {
+pub fn plan_promises(name: &str, plan: &Plan) -> Promises {
     struct Ask<'a>(&'a Plan);
     impl PromisedVisitor for Ask<'_> {
         type Output = Promises;
-        fn visit<T: Promised>(self) -> Promises {
-            let params = plan::parameters::<T::Params>(&self.0.parameters);
-            T::promises(&params, &self.0.path(), Sizes::default().packets(self.0.messages[0].bytes))
+        fn visit_promised_transport<T: Promised>(self) -> Promises {
+            let params = plan::chosen_parameters::<T::Params>(&self.0.parameters);
+            T::make_promises(
+                &params,
+                &self.0.common_path(),
+                Sizes::default().packets_of(self.0.messages[0].bytes),
+            )
         }
     }
     registry::visit_promised(name, Ask(plan)).expect("a registered transport")
 }
 
 /// Data packets that the transport called `name` may spend on the loss of any one packet.
-pub fn copies(name: &str) -> u64 {
+pub fn repair_copies(name: &str) -> u64 {
     struct Ask;
     impl PromisedVisitor for Ask {
         type Output = u64;
-        fn visit<T: Promised>(self) -> u64 {
+        fn visit_promised_transport<T: Promised>(self) -> u64 {
             T::COPIES
         }
     }
@@ -94,8 +98,8 @@ pub fn copies(name: &str) -> u64 {
 }
 
 /// Runs `plan` on the transport called `name` and returns its outcome.
-pub fn run(name: &str, plan: &Plan, fault: Fault) -> Result<Outcome, Violation> {
-    mesh(name, plan, fault, false).expect("a registered transport").run()
+pub fn run_plan(name: &str, plan: &Plan, fault: Fault) -> Result<Outcome, Violation> {
+    build_mesh(name, plan, fault, false).expect("a registered transport").run_plan()
 }
 
 /// A broken promise, with the smallest plan that breaks it.
@@ -119,10 +123,10 @@ impl fmt::Display for Failure {
         writeln!(f, "{}: {}", self.transport, self.reason)?;
         writeln!(f, "smallest plan: {:#?}", self.plan)?;
         if self.violation.is_some()
-            && let Some(mut mesh) = mesh(&self.transport, &self.plan, self.fault, true)
+            && let Some(mut mesh) = build_mesh(&self.transport, &self.plan, self.fault, true)
         {
             // Its violation is printed above.
-            let _ = mesh.run();
+            let _ = mesh.run_plan();
             let trace = mesh.into_trace();
             writeln!(f, "last of {} steps:", trace.len())?;
             last_steps(&trace).iter().try_for_each(|line| writeln!(f, "  {line}"))?;
@@ -132,18 +136,18 @@ impl fmt::Display for Failure {
 }
 
 /// Runs one plan of `strategy` for each seed and returns the first failure, shrunk.
-pub fn check<S: Strategy<Value = Plan>>(
+pub fn check_seeds<S: Strategy<Value = Plan>>(
     name: &str,
     fault: Fault,
     strategy: &S,
     seeds: Range<u64>,
     accept: impl Fn(&Plan, &Outcome) -> Result<(), String>,
 ) -> Result<u64, Box<Failure>> {
-    let found = check_plans(strategy, seeds, SHRINKS, |plan| run(name, plan, fault), accept);
+    let found = check_plans(strategy, seeds, SHRINKS, |plan| run_plan(name, plan, fault), accept);
     found.map_err(|broken| {
         let Shrunk { seed, plan, reason } = *broken;
         // A machine that panics does so again here: only its plan and message are reported.
-        let again = std::panic::catch_unwind(|| run(name, &plan, fault));
+        let again = std::panic::catch_unwind(|| run_plan(name, &plan, fault));
         let violation = again.ok().and_then(Result::err);
         Box::new(Failure { transport: name.to_string(), seed, violation, plan, reason, fault })
     })
@@ -196,14 +200,14 @@ pub fn check_plans<S: Strategy<Value = Plan>>(
 
 /// Checks how a message crosses a network without faults: nothing is sent twice, and it takes no longer than twice the
 /// ideal, two largest round trips and `ramp`, for finding the rate of the path.
-pub fn efficient(plan: &Plan, outcome: &Outcome, ramp: Time) -> Result<(), String> {
-    let packets = plan.packets();
+pub fn check_efficiency(plan: &Plan, outcome: &Outcome, ramp: Time) -> Result<(), String> {
+    let packets = plan.total_packets();
     if outcome.data_packets != packets || outcome.repeated > 0 {
         return Err(format!("{} packets sent for {packets}", outcome.data_packets));
     }
     // Plans without faults open a single message.
-    let ideal = ledger::ideal(plan, plan.messages[0].bytes);
-    let limit = (ideal * 2 + plan.path().max_rtt * 2).saturating_add(ramp);
+    let ideal = ledger::ideal_time(plan, plan.messages[0].bytes);
+    let limit = (ideal * 2 + plan.common_path().max_rtt * 2).saturating_add(ramp);
     if outcome.completed > limit {
         return Err(format!("complete at {}, later than {limit}", outcome.completed));
     }
@@ -228,8 +232,8 @@ pub fn run_machine<E: Endpoint>(
     make: &dyn Fn(HostContext) -> E,
 ) -> (Result<Outcome, Violation>, Vec<String>) {
     let mut mesh = Mesh::new(plan, trims, trace, make);
-    mesh.ledger.expect(expected);
-    let outcome = mesh.run();
+    mesh.ledger.expect_behaviour(expected);
+    let outcome = mesh.run_plan();
     (outcome, mesh.into_trace())
 }
 
@@ -239,7 +243,7 @@ pub fn run_machine<E: Endpoint>(
 ///
 /// If it lists a transport that is not registered.
 #[allow(clippy::disallowed_methods, reason = "how a developer asks for some of the transports")]
-pub fn transports() -> Vec<&'static str> {
+pub fn selected_transports() -> Vec<&'static str> {
     let Ok(listed) = std::env::var("HEADWAY_TRANSPORTS") else { return registry::NAMES.to_vec() };
     let known = |name: &str| registry::NAMES.iter().find(|known| **known == name).copied();
     let of =
@@ -249,7 +253,7 @@ pub fn transports() -> Vec<&'static str> {
 
 /// The transport and seed to replay, from `HEADWAY_REPLAY=name:seed`.
 #[allow(clippy::disallowed_methods, reason = "how a developer asks for a replay")]
-pub fn replay() -> Option<(String, u64)> {
+pub fn selected_replay() -> Option<(String, u64)> {
     let text = std::env::var("HEADWAY_REPLAY").ok()?;
     Some(parse_replay(&text).unwrap_or_else(|| panic!("HEADWAY_REPLAY: `{text}` is not `name:seed`")))
 }

@@ -85,7 +85,7 @@ impl<E: Endpoint> Mutant<E> {
     }
 
     /// True if this is the first time.
-    fn once(&mut self) -> bool {
+    fn strike_once(&mut self) -> bool {
         self.struck += 1;
         self.struck == 1
     }
@@ -99,7 +99,7 @@ impl<E: Endpoint> Mutant<E> {
         self.fault == Fault::DeafToSomePermissions && some
     }
 
-    fn tamper(&mut self, packet: &mut Packet) {
+    fn tamper_with(&mut self, packet: &mut Packet) {
         let fault = self.fault;
         match fault {
             Fault::WrongSize if packet.payload > 0 => packet.payload -= 1,
@@ -118,13 +118,13 @@ impl<E: Endpoint> Mutant<E> {
                 extra.wire = packet.wire - sizes.data_wire(packet.payload) + sizes.data_wire(extra.payload);
                 extra.flags = PacketFlags::default();
                 // Within the first window the packet would be allowed.
-                self.extra = (last >= packet.count.max(1) && self.once()).then_some(extra);
+                self.extra = (last >= packet.count.max(1) && self.strike_once()).then_some(extra);
             }
             // A sender may repeat packet 0 by itself.
             Fault::SendsTwice if packet.is_data() && packet.index > 0 => {
-                self.extra = self.once().then_some(*packet);
+                self.extra = self.strike_once().then_some(*packet);
             }
-            Fault::AcknowledgesEarly if packet.is_data() && self.once() => {
+            Fault::AcknowledgesEarly if packet.is_data() && self.strike_once() => {
                 self.pending = Some(EndpointEvent::Acknowledged { tag: packet.tag });
             }
             _ => {}
@@ -135,31 +135,31 @@ impl<E: Endpoint> Mutant<E> {
 // A default in place of a forwarded call would hide the code of the machine inside.
 #[deny(clippy::missing_trait_methods)]
 impl<E: Endpoint> Endpoint for Mutant<E> {
-    fn open(&mut self, now: Time, message: &Message) {
+    fn open_message(&mut self, now: Time, message: &Message) {
         self.clock.set(now);
         self.opened += 1;
-        self.inner.open(now, message);
+        self.inner.open_message(now, message);
     }
 
-    fn receive(&mut self, now: Time, packet: &Packet) {
+    fn receive_packet(&mut self, now: Time, packet: &Packet) {
         self.clock.set(now);
         if !self.is_deaf_to(packet) {
-            self.inner.receive(now, packet);
+            self.inner.receive_packet(now, packet);
         }
     }
 
     fn receive_and_poll(&mut self, now: Time, packet: &Packet) -> Option<EndpointEvent> {
-        self.receive(now, packet);
+        self.receive_packet(now, packet);
         self.poll_event()
     }
 
     fn poll_next(&mut self, now: Time, place: &mut Packet) -> Next {
         // Through the methods of this machine, where its fault lies.
-        Next::of(self, now, place)
+        Next::poll_machine(self, now, place)
     }
 
-    fn parts(&self) -> Vec<(u8, &dyn Endpoint)> {
-        self.inner.parts()
+    fn transport_parts(&self) -> Vec<(u8, &dyn Endpoint)> {
+        self.inner.transport_parts()
     }
 
     fn path_lost(&mut self, now: Time, peer: HostId, lost: &dyn Fn(u32) -> bool) {
@@ -167,8 +167,8 @@ impl<E: Endpoint> Endpoint for Mutant<E> {
         self.inner.path_lost(now, peer, lost);
     }
 
-    fn subflows(&self, found: &mut dyn FnMut(SubflowShare)) {
-        self.inner.subflows(found);
+    fn visit_subflows(&self, found: &mut dyn FnMut(SubflowShare)) {
+        self.inner.visit_subflows(found);
     }
 
     fn reads_stamps(&self) -> bool {
@@ -186,19 +186,19 @@ impl<E: Endpoint> Endpoint for Mutant<E> {
         self.inner.poll_echo()
     }
 
-    fn timeout(&mut self, now: Time) {
+    fn handle_timeout(&mut self, now: Time) {
         self.clock.set(now);
-        self.inner.timeout(now);
+        self.inner.handle_timeout(now);
     }
 
-    fn forget(&mut self, now: Time, peer: HostId) {
+    fn forget_peer(&mut self, now: Time, peer: HostId) {
         self.clock.set(now);
-        self.inner.forget(now, peer);
+        self.inner.forget_peer(now, peer);
     }
 
-    fn abandon(&mut self, now: Time, end: End) {
+    fn abandon_message(&mut self, now: Time, end: End) {
         self.clock.set(now);
-        self.inner.abandon(now, end);
+        self.inner.abandon_message(now, end);
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
@@ -206,13 +206,13 @@ impl<E: Endpoint> Endpoint for Mutant<E> {
             return Some(packet);
         }
         let mut packet = self.inner.poll_transmit(now)?;
-        self.tamper(&mut packet);
+        self.tamper_with(&mut packet);
         Some(packet)
     }
 
     fn poll_control(&mut self, now: Time) -> Option<Packet> {
         let mut packet = self.inner.poll_control(now)?;
-        self.tamper(&mut packet);
+        self.tamper_with(&mut packet);
         Some(packet)
     }
 
@@ -240,13 +240,13 @@ impl<E: Endpoint> Endpoint for Mutant<E> {
         match (self.fault, event) {
             (Fault::CompletesTwice, EndpointEvent::Completed { .. })
             | (Fault::DeliversTwice, EndpointEvent::Delivered { .. })
-                if self.once() =>
+                if self.strike_once() =>
             {
                 self.pending = Some(event);
                 Some(event)
             }
             // An empty delivery would not be missed.
-            (Fault::DeliversShort, EndpointEvent::Delivered { bytes: 1.., .. }) if self.once() => {
+            (Fault::DeliversShort, EndpointEvent::Delivered { bytes: 1.., .. }) if self.strike_once() => {
                 self.inner.poll_event()
             }
             (Fault::NeverAcknowledges, EndpointEvent::Acknowledged { .. }) => self.inner.poll_event(),
@@ -254,16 +254,16 @@ impl<E: Endpoint> Endpoint for Mutant<E> {
         }
     }
 
-    fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {
-        self.inner.anticipate(packet, ahead);
+    fn prefetch_input(&self, packet: Option<&Packet>, ahead: Ahead) {
+        self.inner.prefetch_input(packet, ahead);
     }
 
-    fn gauges(&self, now: Time) -> Vec<Gauge> {
-        self.inner.gauges(now)
+    fn collect_gauges(&self, now: Time) -> Vec<Gauge> {
+        self.inner.collect_gauges(now)
     }
 
-    fn probe(&self, end: &End, found: &mut Sink<'_>) {
-        self.inner.probe(end, found);
+    fn probe_message(&self, end: &End, found: &mut Sink<'_>) {
+        self.inner.probe_message(end, found);
     }
 
     fn round_trips(&self) -> Option<&RoundTrips> {

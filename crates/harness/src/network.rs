@@ -104,7 +104,7 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
     /// switches trim, and receivers pull by number.
     pub fn new(plan: &'a Plan, trims: bool, trace: bool, make: &dyn Fn(HostContext) -> E) -> Self {
         let host = |n: u8| {
-            let path = plan.path();
+            let path = plan.common_path();
             let context = HostContext {
                 host: HostId(n.into()),
                 nic: NIC,
@@ -129,30 +129,30 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
             trace: trace.then(Vec::new),
             sent: None,
         };
-        for (at, src, message) in plan.opens() {
-            mesh.schedule(at, Step::Open(HostId(src.into()), message));
+        for (at, src, message) in plan.numbered_messages() {
+            mesh.schedule_step(at, Step::Open(HostId(src.into()), message));
         }
         mesh
     }
 
     /// Runs until nothing is scheduled.
-    pub fn run(&mut self) -> Result<Outcome, Violation> {
+    pub fn run_plan(&mut self) -> Result<Outcome, Violation> {
         // Thirty per cent of anything may be lost, and then the answer to it: a dozen steps for each
         // packet is ample, a hundred is a loop. Idle retries with back-off are what the constant is for.
-        let most = 20_000 + 100 * self.plan.packets();
+        let most = 20_000 + 100 * self.plan.total_packets();
         while let Some(Scheduled(Reverse((at, _)), step)) = self.steps.pop() {
             self.now = at;
             self.outcome.steps += 1;
             if self.outcome.steps > most {
-                return Err(self.ledger.endless(at, most));
+                return Err(self.ledger.endless_violation(at, most));
             }
             if let Some(trace) = &mut self.trace {
-                trace.push(format!("{at}: {}", describe(&step)));
+                trace.push(format!("{at}: {}", describe_step(&step)));
             }
-            self.take(step)?;
+            self.take_step(step)?;
         }
         let live: Vec<_> = self.hosts.iter().map(|h| h.machine.live_messages()).collect();
-        self.ledger.finish(self.now, &live)?;
+        self.ledger.check_finish(self.now, &live)?;
         let completed = self.ledger.records.values().filter_map(|r| r.completed_at).max();
         self.outcome.completed = completed.unwrap_or_default();
         self.outcome.quiet = self.now;
@@ -174,28 +174,28 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
         self.sent.unwrap_or_default()
     }
 
-    fn schedule(&mut self, at: Time, step: Step) {
+    fn schedule_step(&mut self, at: Time, step: Step) {
         self.steps.push(Scheduled(Reverse((at, self.sequence)), step));
         self.sequence += 1;
     }
 
-    fn take(&mut self, step: Step) -> Result<(), Violation> {
+    fn take_step(&mut self, step: Step) -> Result<(), Violation> {
         let now = self.now;
         let host = match step {
             Step::Open(host, message) => {
-                self.machine(host).open(now, &message);
+                self.machine_mut(host).open_message(now, &message);
                 host
             }
             Step::Deliver(packet, stamps) => {
-                if self.dark(packet.dst) {
+                if self.is_dark(packet.dst) {
                     self.outcome.lost += 1;
                     return Ok(());
                 }
-                self.ledger.arrives(&packet);
-                let machine = self.machine(packet.dst);
+                self.ledger.record_arrival(&packet);
+                let machine = self.machine_mut(packet.dst);
                 match &stamps {
                     Some(stamps) => machine.receive_stamped(now, &packet, stamps),
-                    None => machine.receive(now, &packet),
+                    None => machine.receive_packet(now, &packet),
                 }
                 packet.dst
             }
@@ -210,84 +210,84 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
                 }
                 self.hosts[host.0 as usize].armed = None;
                 // The deadline may have moved on since this step was scheduled.
-                if self.machine(host).next_timeout().is_some_and(|t| t <= now) {
+                if self.machine_mut(host).next_timeout().is_some_and(|t| t <= now) {
                     self.outcome.timeouts += 1;
-                    self.machine(host).timeout(now);
+                    self.machine_mut(host).handle_timeout(now);
                 }
                 host
             }
         };
-        self.drain(host)?;
+        self.drain_events(host)?;
         // Machines have to bear a call of `timeout` when nothing is due.
-        if self.chance(self.plan.early_timeouts) {
-            self.machine(host).timeout(now);
-            self.drain(host)?;
+        if self.draw_chance(self.plan.early_timeouts) {
+            self.machine_mut(host).handle_timeout(now);
+            self.drain_events(host)?;
         }
-        self.pull(host)?;
-        self.arm(host);
+        self.pull_packet(host)?;
+        self.arm_timer(host);
         Ok(())
     }
 
-    fn machine(&mut self, host: HostId) -> &mut Checked<E> {
+    fn machine_mut(&mut self, host: HostId) -> &mut Checked<E> {
         &mut self.hosts[host.0 as usize].machine
     }
 
-    fn drain(&mut self, host: HostId) -> Result<(), Violation> {
+    fn drain_events(&mut self, host: HostId) -> Result<(), Violation> {
         while let Some(event) = self.hosts[host.0 as usize].machine.poll_event() {
             if let Some(trace) = &mut self.trace {
                 trace.push(format!("    host {} says {event:?}", host.0));
             }
-            self.ledger.event(self.now, host, &event)?;
+            self.ledger.check_event(self.now, host, &event)?;
         }
         Ok(())
     }
 
     /// Offers a free wire to the machine.
-    fn pull(&mut self, host: HostId) -> Result<(), Violation> {
+    fn pull_packet(&mut self, host: HostId) -> Result<(), Violation> {
         let now = self.now;
         if self.hosts[host.0 as usize].wire_busy {
             return Ok(());
         }
         // Asked first: a driver offers the wire only to a machine that says that it wants it.
-        let wanted = self.machine(host).wants_transmit();
-        let Some(packet) = self.machine(host).poll_transmit(now) else { return Ok(()) };
-        let stamped = self.machine(host).reads_stamps();
+        let wanted = self.machine_mut(host).wants_transmit();
+        let Some(packet) = self.machine_mut(host).poll_transmit(now) else { return Ok(()) };
+        let stamped = self.machine_mut(host).reads_stamps();
         // Before anything else is asked of the machine: the echo is that of the packet polled last.
-        let echo = if stamped { self.machine(host).poll_echo() } else { None };
+        let echo = if stamped { self.machine_mut(host).poll_echo() } else { None };
         if !wanted {
-            return Err(Violation { broken: Broken::HidPacket, at: now, detail: brief(&packet) });
+            return Err(Violation { broken: Broken::HidPacket, at: now, detail: brief_packet(&packet) });
         }
-        self.drain(host)?;
-        self.ledger.departs(now, host, &packet)?;
+        self.drain_events(host)?;
+        self.ledger.check_departure(now, host, &packet)?;
         if let Some(trace) = &mut self.trace {
-            trace.push(format!("    host {} sends {}", host.0, brief(&packet)));
+            trace.push(format!("    host {} sends {}", host.0, brief_packet(&packet)));
         }
         self.sent.iter_mut().for_each(|sent| sent.push(packet));
         let end = now + NIC.time_of(packet.wire.into());
         self.hosts[host.0 as usize].wire_busy = true;
-        self.schedule(end, Step::WireFree(host));
+        self.schedule_step(end, Step::WireFree(host));
         if packet.is_data() {
             self.outcome.data_packets += 1;
-            self.outcome.repeated += u64::from(packet.flags.has(PacketFlags::AGAIN));
+            self.outcome.repeated += u64::from(packet.flags.has_all(PacketFlags::AGAIN));
         } else {
             self.outcome.control_packets += 1;
             let permissions = [PacketKind::Grant, PacketKind::Token, PacketKind::Pull, PacketKind::Credit];
             self.outcome.permissions += u64::from(permissions.contains(&packet.kind));
         }
-        let marked = self.mark(host, end, packet);
-        let stamps = stamped.then(|| self.stamp(host, end, &packet, echo));
-        self.carry(end, marked, stamps.map(Box::new));
+        let marked = self.mark_packet(host, end, packet);
+        let stamps = stamped.then(|| self.stamp_packet(host, end, &packet, echo));
+        self.carry_packet(end, marked, stamps.map(Box::new));
         Ok(())
     }
 
     /// Stamps that the one switch on the way writes into data of transports that read them, or that an answer takes
     /// along. Now and then, as often as it would mark, something waits there.
-    fn stamp(&mut self, host: HostId, end: Time, packet: &Packet, echo: Option<Stamps>) -> Stamps {
+    fn stamp_packet(&mut self, host: HostId, end: Time, packet: &Packet, echo: Option<Stamps>) -> Stamps {
         let mut stamps = echo.unwrap_or_default();
         if packet.is_data() {
             let sent = self.hosts[host.0 as usize].data_bytes;
             self.hosts[host.0 as usize].data_bytes += u64::from(packet.wire);
-            let waits = self.chance(self.plan.marks);
+            let waits = self.draw_chance(self.plan.marks);
             let queue = if waits { self.rng.next_u64() % MOST_WAITING } else { 0 };
             stamps.push(Hop { at: end, sent, queue, rate: NIC });
         }
@@ -295,8 +295,8 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
     }
 
     /// Applies the effect of the sender's own link and the hops after it on the ECN field, and on a rate.
-    fn mark(&mut self, host: HostId, end: Time, mut packet: Packet) -> Packet {
-        if packet.flags.has(PacketFlags::RATE) && self.chance(self.plan.marks) {
+    fn mark_packet(&mut self, host: HostId, end: Time, mut packet: Packet) -> Packet {
+        if packet.flags.has_all(PacketFlags::RATE) && self.draw_chance(self.plan.marks) {
             let share = 1 + self.rng.next_u64() % LEAST_SHARE;
             // The field counts kilobits a second.
             packet.token = packet.token.min((NIC.bps() / 1000 / share) as u32);
@@ -307,7 +307,7 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
         let last = self.hosts[host.0 as usize].last_data_end.replace(end);
         // A link that was busy until now has no spare capacity.
         let gap = last.is_none_or(|last| last < self.now);
-        let changed = self.chance(self.plan.marks);
+        let changed = self.draw_chance(self.plan.marks);
         packet.ecn = match packet.ecn {
             Ecn::Spare if changed || !gap => Ecn::NotEct,
             Ecn::Ect if changed => Ecn::Ce,
@@ -317,11 +317,11 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
     }
 
     /// Loses, repeats or delays the packet, or just brings it.
-    fn carry(&mut self, end: Time, mut packet: Packet, stamps: Option<Box<Stamps>>) {
-        if self.trims && packet.is_data() && self.chance(self.plan.trims) {
-            packet.trim(Sizes::default().control);
-            if self.chance(self.plan.returns) {
-                packet.bounce();
+    fn carry_packet(&mut self, end: Time, mut packet: Packet, stamps: Option<Box<Stamps>>) {
+        if self.trims && packet.is_data() && self.draw_chance(self.plan.trims) {
+            packet.trim_payload(Sizes::default().control);
+            if self.draw_chance(self.plan.returns) {
+                packet.bounce_header();
             }
         }
         // Read after trimming, which changes the kind.
@@ -335,23 +335,23 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
             self.outcome.lost += 1;
             return;
         }
-        let copies = if self.chance(duplicate) { 2 } else { 1 };
+        let copies = if self.draw_chance(duplicate) { 2 } else { 1 };
         for _ in 0..copies {
-            if self.dark(packet.src) || self.chance(loss) {
+            if self.is_dark(packet.src) || self.draw_chance(loss) {
                 self.outcome.lost += 1;
                 continue;
             }
             let mut at = end + self.plan.delay_time();
-            if self.chance(late) {
+            if self.draw_chance(late) {
                 // `lateness` may be 0, and a remainder by 0 panics.
-                let most = self.plan.slot().0 * u64::from(self.plan.lateness) + 1;
+                let most = self.plan.slot_time().0 * u64::from(self.plan.lateness) + 1;
                 at += Time(self.rng.next_u64() % most);
             }
-            self.schedule(at, Step::Deliver(packet, stamps.clone()));
+            self.schedule_step(at, Step::Deliver(packet, stamps.clone()));
         }
     }
 
-    fn arm(&mut self, host: HostId) {
+    fn arm_timer(&mut self, host: HostId) {
         let now = self.now;
         let state = &mut self.hosts[host.0 as usize];
         // A deadline that has passed is due now.
@@ -359,25 +359,25 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
         // Later deadlines need no step of their own: each step arms the next one.
         if state.armed.is_none_or(|armed| at < armed) {
             state.armed = Some(at);
-            self.schedule(at, Step::Timer(host));
+            self.schedule_step(at, Step::Timer(host));
         }
     }
 
-    fn chance(&mut self, percent: u8) -> bool {
+    fn draw_chance(&mut self, percent: u8) -> bool {
         percent > 0 && self.rng.next_u32() % 100 < u32::from(percent)
     }
 
-    fn dark(&self, host: HostId) -> bool {
+    fn is_dark(&self, host: HostId) -> bool {
         self.plan.blackouts.iter().any(|b| {
-            let start = self.plan.slot() * u64::from(b.start);
-            let end = start + self.plan.slot() * u64::from(b.slots);
+            let start = self.plan.slot_time() * u64::from(b.start);
+            let end = start + self.plan.slot_time() * u64::from(b.slots);
             b.host.is_none_or(|h| u32::from(h) == host.0) && (start..end).contains(&self.now)
         })
     }
 }
 
 /// A packet in a few words.
-pub fn brief(p: &Packet) -> String {
+pub fn brief_packet(p: &Packet) -> String {
     let flags = [
         (PacketFlags::ECE, " ece"),
         (PacketFlags::AGAIN, " again"),
@@ -385,7 +385,7 @@ pub fn brief(p: &Packet) -> String {
         (PacketFlags::PULL, " pull"),
         (PacketFlags::BOUNCED, " bounced"),
     ];
-    let flags: String = flags.iter().filter(|(f, _)| p.flags.has(*f)).map(|(_, name)| *name).collect();
+    let flags: String = flags.iter().filter(|(f, _)| p.flags.has_all(*f)).map(|(_, name)| *name).collect();
     format!(
         "{} {}->{} message {} index {} count {} token {} {:?}{flags}",
         p.kind.name(),
@@ -399,12 +399,12 @@ pub fn brief(p: &Packet) -> String {
     )
 }
 
-fn describe(step: &Step) -> String {
+fn describe_step(step: &Step) -> String {
     match step {
         Step::Open(host, m) => {
             format!("host {} opens message {} to {}, {} B", host.0, m.id, m.dst.0, m.bytes)
         }
-        Step::Deliver(packet, _) => format!("arrives {}", brief(packet)),
+        Step::Deliver(packet, _) => format!("arrives {}", brief_packet(packet)),
         Step::WireFree(host) => format!("wire of host {} free", host.0),
         Step::Timer(host) => format!("timer of host {}", host.0),
     }

@@ -81,7 +81,7 @@ pub const NIC: Rate = Rate::gbps(10);
 
 impl Plan {
     /// `messages` over a path of `delay` slots without any fault.
-    pub fn perfect(delay: u32, messages: Vec<Open>) -> Plan {
+    pub fn without_faults(delay: u32, messages: Vec<Open>) -> Plan {
         Plan {
             hosts: 2,
             delay,
@@ -103,20 +103,20 @@ impl Plan {
     }
 
     /// Serialisation time of a full packet.
-    pub fn slot(&self) -> Time {
-        Sizes::default().slot(NIC)
+    pub fn slot_time(&self) -> Time {
+        Sizes::default().slot_time(NIC)
     }
 
     /// Path between any two hosts: the same for all.
-    pub fn path(&self) -> Path {
+    pub fn common_path(&self) -> Path {
         let sizes = Sizes::default();
         // A full packet goes there, a control packet comes back.
-        let wire = self.slot() + NIC.time_of(u64::from(sizes.control));
+        let wire = self.slot_time() + NIC.time_of(u64::from(sizes.control));
         let base_rtt = self.delay_time() * 2 + wire;
         Path {
             longest_timeout: Time::MAX,
             base_rtt,
-            max_rtt: base_rtt + self.slot() * u64::from(self.buffer),
+            max_rtt: base_rtt + self.slot_time() * u64::from(self.buffer),
             bottleneck: NIC,
             paths: 0,
             // Links join the hosts directly.
@@ -126,11 +126,11 @@ impl Plan {
 
     /// One-way delay as a time.
     pub fn delay_time(&self) -> Time {
-        self.slot() * u64::from(self.delay)
+        self.slot_time() * u64::from(self.delay)
     }
 
     /// The messages with their hosts and opening times, numbered for each pair of hosts in order of time.
-    pub fn opens(&self) -> Vec<(Time, u8, Message)> {
+    pub fn numbered_messages(&self) -> Vec<(Time, u8, Message)> {
         let mut opens = self.messages.clone();
         // A stable sort: messages of one instant are numbered in the order of the plan.
         opens.sort_by_key(|o| o.at);
@@ -153,28 +153,28 @@ impl Plan {
                 entropy: i as u32,
                 tag: 1000 + i as u32,
             };
-            (self.slot() * u64::from(o.at), src, message)
+            (self.slot_time() * u64::from(o.at), src, message)
         });
         numbered.collect()
     }
 
     /// Packets of all messages.
-    pub fn packets(&self) -> u64 {
-        self.messages.iter().map(|o| Sizes::default().packets(o.bytes)).sum()
+    pub fn total_packets(&self) -> u64 {
+        self.messages.iter().map(|o| Sizes::default().packets_of(o.bytes)).sum()
     }
 }
 
 /// Parameters with value `choices[i]` for the i-th: 0 its default, else another legal value.
-pub fn parameters<P: Params>(choices: &[u8]) -> P {
+pub fn chosen_parameters<P: Params>(choices: &[u8]) -> P {
     let mut params = P::default();
-    for (name, value) in chosen(&P::specs(), choices) {
+    for (name, value) in chosen_values(&P::specs(), choices) {
         params.set(name, value).expect("a value in the declared range");
     }
     params
 }
 
 /// Values that `choices` set for some parameters.
-pub fn chosen(specs: &[ParamSpec], choices: &[u8]) -> Vec<(&'static str, ParamValue)> {
+pub fn chosen_values(specs: &[ParamSpec], choices: &[u8]) -> Vec<(&'static str, ParamValue)> {
     // Parameters behind the last choice keep their defaults: transports declare different numbers of them.
     let changed = specs.iter().zip(choices).filter(|(_, choice)| **choice > 0);
     changed.map(|(spec, &choice)| (spec.name, other_value(spec, choice))).collect()
@@ -215,7 +215,7 @@ fn per_kind(most: u8) -> impl Strategy<Value = PerKind> {
     ]
 }
 
-fn bytes() -> impl Strategy<Value = u64> {
+fn any_bytes() -> impl Strategy<Value = u64> {
     let full = u64::from(Sizes::default().payload);
     prop_oneof![
         1 => Just(0),
@@ -245,12 +245,12 @@ fn initial_window() -> impl Strategy<Value = InitialWindow> {
     ]
 }
 
-fn open() -> impl Strategy<Value = Open> {
-    (0u32..400, any::<u8>(), any::<u8>(), bytes(), initial_window())
+fn any_open() -> impl Strategy<Value = Open> {
+    (0u32..400, any::<u8>(), any::<u8>(), any_bytes(), initial_window())
         .prop_map(|(at, src, hop, bytes, initial_window)| Open { at, src, hop, bytes, initial_window })
 }
 
-fn blackouts() -> impl Strategy<Value = Vec<Blackout>> {
+fn any_blackouts() -> impl Strategy<Value = Vec<Blackout>> {
     let one = (0u32..300, 1u32..200, proptest::option::of(0u8..4))
         .prop_map(|(start, slots, host)| Blackout { start, slots, host });
     prop_oneof![2 => Just(Vec::new()), 1 => vec(one, 1..3)]
@@ -262,12 +262,12 @@ fn parameter_choices() -> impl Strategy<Value = Vec<u8>> {
 
 /// Any plan: up to 30 % loss of any kind, repetition, lateness, blackouts, other parameters.
 pub fn any_plan() -> impl Strategy<Value = Plan> {
-    let shape = (2u8..5, 0u32..30, 0u32..60, vec(open(), 1..8), any::<u64>());
+    let shape = (2u8..5, 0u32..30, 0u32..60, vec(any_open(), 1..8), any::<u64>());
     let faults = (per_kind(30), per_kind(20), per_kind(40), 0u32..150);
     let cuts = prop_oneof![2 => Just((0u8, 0u8)), 1 => (0u8..60, 0u8..60), 1 => (0u8..90, Just(0u8))];
     // Drawn evenly, none and all would be rare.
     let rest = (prop_oneof![Just(0u8), Just(100), 0..=100u8], prop_oneof![Just(0u8), 1..=100u8], cuts);
-    (shape, faults, rest, blackouts(), parameter_choices()).prop_map(
+    (shape, faults, rest, any_blackouts(), parameter_choices()).prop_map(
         |(shape, faults, (marks, early_timeouts, (trims, returns)), blackouts, parameters)| {
             let (hosts, delay, buffer, messages, seed) = shape;
             let (loss, duplicate, late, lateness) = faults;
@@ -295,8 +295,8 @@ pub fn any_plan() -> impl Strategy<Value = Plan> {
 
 /// One message over a network without faults.
 pub fn perfect_plan() -> impl Strategy<Value = Plan> {
-    (0u32..40, bytes()).prop_map(|(delay, bytes)| {
-        Plan::perfect(
+    (0u32..40, any_bytes()).prop_map(|(delay, bytes)| {
+        Plan::without_faults(
             delay,
             vec![Open { at: 0, src: 0, hop: 0, bytes, initial_window: InitialWindow::default() }],
         )

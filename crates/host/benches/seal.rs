@@ -25,13 +25,13 @@ const REPETITIONS: usize = 15;
 const BYTES: usize = 10_000_000;
 const CALL: usize = 300;
 
-fn nonce(counter: u64) -> [u8; 12] {
+fn nonce_of(counter: u64) -> [u8; 12] {
     let mut nonce = [0; 12];
     nonce[4..].copy_from_slice(&counter.to_be_bytes());
     nonce
 }
 
-fn measure(name: &str, mut each: impl FnMut(u64, &mut Vec<u8>)) {
+fn measure_sizes(name: &str, mut each: impl FnMut(u64, &mut Vec<u8>)) {
     let mut counter = 0;
     for size in SIZES {
         let mut best = f64::INFINITY;
@@ -49,16 +49,16 @@ fn measure(name: &str, mut each: impl FnMut(u64, &mut Vec<u8>)) {
     }
 }
 
-fn aws(name: &str, algorithm: &'static Algorithm) {
+fn measure_aws(name: &str, algorithm: &'static Algorithm) {
     let bytes = vec![1; algorithm.key_len()];
     let key = LessSafeKey::new(UnboundKey::new(algorithm, &bytes).expect("of the right length"));
-    let nonce = |counter| Nonce::assume_unique_for_key(nonce(counter));
-    measure(&format!("aws-lc-rs {name} seal"), |counter, buffer| {
+    let nonce = |counter| Nonce::assume_unique_for_key(nonce_of(counter));
+    measure_sizes(&format!("aws-lc-rs {name} seal"), |counter, buffer| {
         let sealed = key.seal_in_place_separate_tag(nonce(counter), Aad::from(HEADER), buffer);
         let _ = black_box(sealed.expect("not too long"));
     });
     let mut sealed = Vec::new();
-    measure(&format!("aws-lc-rs {name} seal and open"), |counter, buffer| {
+    measure_sizes(&format!("aws-lc-rs {name} seal and open"), |counter, buffer| {
         let tag = key.seal_in_place_separate_tag(nonce(counter), Aad::from(HEADER), buffer);
         sealed.clear();
         // Opening in place wants payload and tag in one piece, so this copy is part of the time.
@@ -70,7 +70,7 @@ fn aws(name: &str, algorithm: &'static Algorithm) {
 }
 
 /// Work of one end for an exchange: a private half, its public one, and the secret.
-fn exchange(name: &str, mut each: impl FnMut()) {
+fn measure_exchange(name: &str, mut each: impl FnMut()) {
     const TIMES: u32 = 200;
     let mut best = f64::INFINITY;
     for _ in 0..REPETITIONS {
@@ -81,16 +81,16 @@ fn exchange(name: &str, mut each: impl FnMut()) {
     println!("{name:42} {:7.1} us", best * 1e6);
 }
 
-fn exchanges() {
+fn measure_exchanges() {
     let theirs = PublicKey::from(&StaticSecret::from([7; 32]));
-    exchange("dalek X25519, one end", || {
+    measure_exchange("dalek X25519, one end", || {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).expect("random bytes");
         let own = StaticSecret::from(bytes);
         black_box((PublicKey::from(&own), own.diffie_hellman(&theirs)));
     });
     let random = SystemRandom::new();
-    exchange("aws-lc-rs X25519, one end", || {
+    measure_exchange("aws-lc-rs X25519, one end", || {
         let own = EphemeralPrivateKey::generate(&X25519, &random).expect("random bytes");
         let public = own.compute_public_key().expect("a share");
         let theirs = UnparsedPublicKey::new(&X25519, theirs.to_bytes());
@@ -100,20 +100,21 @@ fn exchanges() {
 }
 
 fn main() {
-    exchanges();
-    aws("AES-128-GCM", &AES_128_GCM);
+    measure_exchanges();
+    measure_aws("AES-128-GCM", &AES_128_GCM);
     // Not one of Headway's ciphers: it shows the price of the longer key.
-    aws("AES-256-GCM", &AES_256_GCM);
-    aws("ChaCha20-Poly1305", &CHACHA20_POLY1305);
+    measure_aws("AES-256-GCM", &AES_256_GCM);
+    measure_aws("ChaCha20-Poly1305", &CHACHA20_POLY1305);
     let aes = Aes128Gcm::new(&[1; 16].into());
-    measure("RustCrypto AES-128-GCM seal", |counter, buffer| {
-        let tag = aes.encrypt_inout_detached(&nonce(counter).into(), &HEADER, buffer.as_mut_slice().into());
+    measure_sizes("RustCrypto AES-128-GCM seal", |counter, buffer| {
+        let tag =
+            aes.encrypt_inout_detached(&nonce_of(counter).into(), &HEADER, buffer.as_mut_slice().into());
         black_box(tag.expect("not too long"));
     });
     let chacha = ChaCha20Poly1305::new(&[1; 32].into());
-    measure("RustCrypto ChaCha20-Poly1305 seal", |counter, buffer| {
+    measure_sizes("RustCrypto ChaCha20-Poly1305 seal", |counter, buffer| {
         let tag =
-            chacha.encrypt_inout_detached(&nonce(counter).into(), &HEADER, buffer.as_mut_slice().into());
+            chacha.encrypt_inout_detached(&nonce_of(counter).into(), &HEADER, buffer.as_mut_slice().into());
         black_box(tag.expect("not too long"));
     });
 }

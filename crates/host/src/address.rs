@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 const UDP: u16 = 8;
 
 /// Bytes of the IP and UDP headers of what has this address.
-pub(crate) const fn headers(ip: IpAddr) -> u16 {
+pub(crate) const fn header_bytes(ip: IpAddr) -> u16 {
     UDP + match ip {
         IpAddr::V4(_) => 20,
         IpAddr::V6(_) => 40,
@@ -24,7 +24,7 @@ pub(crate) fn is_of_family(one: IpAddr, other: IpAddr) -> bool {
 
 /// 32 bits that stand for an address in packets, for programs that identify hosts by them: the address, or
 /// the exclusive or of its four words.
-pub(crate) fn word(ip: IpAddr) -> u32 {
+pub(crate) fn address_word(ip: IpAddr) -> u32 {
     match ip {
         IpAddr::V4(ip) => ip.into(),
         IpAddr::V6(ip) => {
@@ -37,12 +37,12 @@ pub(crate) fn word(ip: IpAddr) -> u32 {
 }
 
 /// All addresses of a host that are of the family of `ip`.
-pub(crate) fn unspecified(ip: IpAddr) -> IpAddr {
+pub(crate) fn unspecified_of(ip: IpAddr) -> IpAddr {
     if ip.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() }
 }
 
 /// The address of this family by which a host reaches itself.
-pub(crate) fn loopback(ip: IpAddr) -> IpAddr {
+pub(crate) fn loopback_of(ip: IpAddr) -> IpAddr {
     if ip.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() }
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn loopback(ip: IpAddr) -> IpAddr {
 /// # Ok::<(), std::net::AddrParseError>(())
 /// ```
 pub fn toward(peer: IpAddr) -> SocketAddr {
-    (if peer.is_loopback() { loopback(peer) } else { unspecified(peer) }, 0).into()
+    (if peer.is_loopback() { loopback_of(peer) } else { unspecified_of(peer) }, 0).into()
 }
 
 /// The first IPv4 address of several, or else the first: the address at which an endpoint with a name binds.
@@ -79,11 +79,11 @@ mod tests {
 
     #[test]
     fn words_of_neighbours_differ() {
-        assert_eq!(word(ip("10.0.0.1")), 0x0a00_0001);
-        assert_eq!(word(ip("2001:db8::1")), 0x2001_0db8 ^ 1);
+        assert_eq!(address_word(ip("10.0.0.1")), 0x0a00_0001);
+        assert_eq!(address_word(ip("2001:db8::1")), 0x2001_0db8 ^ 1);
         // Two hosts of a network, then the same host number in two networks.
-        assert_ne!(word(ip("2001:db8::1")), word(ip("2001:db8::2")));
-        assert_ne!(word(ip("2001:db8:0:1::1")), word(ip("2001:db8:0:2::1")));
+        assert_ne!(address_word(ip("2001:db8::1")), address_word(ip("2001:db8::2")));
+        assert_ne!(address_word(ip("2001:db8:0:1::1")), address_word(ip("2001:db8:0:2::1")));
     }
 
     #[test]

@@ -72,14 +72,14 @@ impl Batch {
     }
 
     /// Takes every datagram that is there.
-    pub(crate) fn drain(&mut self, mut each: impl FnMut(Envelope, &mut [u8])) {
+    pub(crate) fn take_datagrams(&mut self, mut each: impl FnMut(Envelope, &mut [u8])) {
         for (start, envelope) in self.datagrams.drain(..) {
             each(envelope, &mut self.bytes[start..start + envelope.length]);
         }
     }
 
     /// Room for one more datagram; [`Batch::push`] keeps it.
-    pub(crate) fn room(&mut self) -> &mut [u8] {
+    pub(crate) fn next_room(&mut self) -> &mut [u8] {
         let start = self.datagrams.len() * self.place;
         &mut self.bytes[start..start + self.place]
     }
@@ -92,7 +92,7 @@ impl Batch {
     }
 
     /// Notes what arrived at `place`: one datagram, or a row of them with `segment` bytes each.
-    pub(crate) fn arrived(&mut self, place: usize, bytes: usize, segment: usize, known: Envelope) {
+    pub(crate) fn note_arrival(&mut self, place: usize, bytes: usize, segment: usize, known: Envelope) {
         let (start, mut at) = (place * self.place, 0);
         loop {
             let whole = segment.min(bytes - at);
@@ -108,7 +108,7 @@ impl Batch {
 
     /// Lets a few short datagrams to one peer travel as a row, and so wake it once: the longest first, and the others with
     /// its type-of-service byte, which are answers.
-    pub(crate) fn join(&mut self) {
+    pub(crate) fn join_rows(&mut self) {
         let waiting = &mut self.datagrams[self.gone..];
         let Some((_, first)) = waiting.first() else { return };
         let address = first.address;
@@ -130,7 +130,7 @@ impl Batch {
     }
 
     /// Datagrams that have not left.
-    pub(crate) fn waiting(&self) -> &[(usize, Envelope)] {
+    pub(crate) fn waiting_datagrams(&self) -> &[(usize, Envelope)] {
         &self.datagrams[self.gone..]
     }
 
@@ -145,7 +145,7 @@ impl Batch {
 }
 
 /// Number of datagrams at the front that are equal in all but their bytes; only the last may be shorter.
-pub(crate) fn row(waiting: &[(usize, Envelope)]) -> usize {
+pub(crate) fn row_length(waiting: &[(usize, Envelope)]) -> usize {
     let Some((_, first)) = waiting.first() else { return 0 };
     // `max(1)`: a datagram of no bytes would divide by 0.
     let most = (LARGEST_ROW / first.length.max(1)).clamp(1, LONGEST_ROW);
@@ -166,7 +166,7 @@ mod tests {
         let address = SocketAddr::from(([127, 0, 0, 1], 7));
         let envelope = |tos, length| (0, Envelope { address, tos, length, truncated: false, answer: false });
         let rows = |given: &[(u8, usize)]| {
-            row(&given.iter().map(|&(tos, length)| envelope(tos, length)).collect::<Vec<_>>())
+            row_length(&given.iter().map(|&(tos, length)| envelope(tos, length)).collect::<Vec<_>>())
         };
         assert_eq!(rows(&[(1, 50)]), 1);
         assert_eq!(rows(&[(1, 50), (1, 50), (1, 50)]), 3);

@@ -21,7 +21,7 @@ impl Budget {
     }
 
     /// Takes `bytes` if so many are left.
-    pub(crate) fn charge(self: &Arc<Self>, bytes: u64) -> Option<Charge> {
+    pub(crate) fn try_charge(self: &Arc<Self>, bytes: u64) -> Option<Charge> {
         // Checked, because a peer may claim a message of 2^64 - 1 bytes.
         let more = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= self.limit);
         // Relaxed: the number protects no other memory.
@@ -29,7 +29,7 @@ impl Budget {
         Some(Charge { budget: Arc::clone(self), bytes })
     }
 
-    pub(crate) fn used(&self) -> u64 {
+    pub(crate) fn used_bytes(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }
 }
@@ -54,13 +54,13 @@ mod tests {
     #[test]
     fn what_is_dropped_is_there_again_and_no_more_is_given_than_there_is() {
         let budget = Budget::new(100);
-        let first = budget.charge(60);
-        assert!(first.is_some() && budget.charge(41).is_none() && budget.charge(u64::MAX).is_none());
-        let second = budget.charge(40);
-        assert_eq!(budget.used(), 100);
+        let first = budget.try_charge(60);
+        assert!(first.is_some() && budget.try_charge(41).is_none() && budget.try_charge(u64::MAX).is_none());
+        let second = budget.try_charge(40);
+        assert_eq!(budget.used_bytes(), 100);
         drop(first);
-        assert_eq!(budget.used(), 40);
+        assert_eq!(budget.used_bytes(), 40);
         drop(second);
-        assert_eq!(budget.used(), 0);
+        assert_eq!(budget.used_bytes(), 0);
     }
 }

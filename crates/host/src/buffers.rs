@@ -44,13 +44,13 @@ impl Buffers {
         Buffers(Arc::new(Mutex::new(Shelf { free, bytes, most, open, used })))
     }
 
-    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+    fn lock_shelf(&self) -> MutexGuard<'_, Shelf> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Room for so many bytes.
-    pub(crate) fn take(&self, length: usize) -> Buffer {
-        let kept = if is_kept(length) { self.shelf().take(length) } else { None };
+    pub(crate) fn take_buffer(&self, length: usize) -> Buffer {
+        let kept = if is_kept(length) { self.lock_shelf().take_fitting(length) } else { None };
         let room = kept.unwrap_or_else(|| vec![0; length]);
         Buffer { room, length, home: self.clone() }
     }
@@ -58,7 +58,7 @@ impl Buffers {
     /// Gives the kept memory back to the system, and keeps nothing until room is taken again, unless some was taken
     /// since the last time; returns true if it goes on.
     pub(crate) fn clear(&self) -> bool {
-        let mut shelf = self.shelf();
+        let mut shelf = self.lock_shelf();
         // Two calls without use in between are needed: `used` is what happened since the last one.
         shelf.open = std::mem::take(&mut shelf.used);
         if !shelf.open {
@@ -70,7 +70,7 @@ impl Buffers {
 
 impl Shelf {
     /// The smallest that is large enough, and not much larger.
-    fn take(&mut self, length: usize) -> Option<Vec<u8>> {
+    fn take_fitting(&mut self, length: usize) -> Option<Vec<u8>> {
         (self.open, self.used) = (true, true);
         // At most twice as large: a charge counts the message's bytes, not those of the room that it lies in.
         let fits = |room: &Vec<u8>| room.len() >= length && room.len() / 2 <= length;
@@ -84,7 +84,7 @@ impl Shelf {
 
 impl Buffer {
     /// Buffer that the bytes go to.
-    pub(crate) fn room(&mut self) -> &mut [u8] {
+    pub(crate) fn spare_bytes(&mut self) -> &mut [u8] {
         &mut self.room[..self.length]
     }
 
@@ -107,7 +107,7 @@ impl AsRef<[u8]> for Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         let room = std::mem::take(&mut self.room);
-        let mut shelf = self.home.shelf();
+        let mut shelf = self.home.lock_shelf();
         // A room that was taken before `clear` closed the shelf comes back to a closed one, and is freed.
         if shelf.open && is_kept(room.len()) && shelf.bytes + room.len() <= shelf.most {
             shelf.bytes += room.len();
@@ -122,14 +122,14 @@ mod tests {
 
     const MOST: usize = 16 << 20;
 
-    fn message(buffers: &Buffers, length: usize, fill: u8) -> Bytes {
-        let mut buffer = buffers.take(length);
-        buffer.room().fill(fill);
+    fn filled_message(buffers: &Buffers, length: usize, fill: u8) -> Bytes {
+        let mut buffer = buffers.take_buffer(length);
+        buffer.spare_bytes().fill(fill);
         buffer.into_bytes()
     }
 
-    fn kept(buffers: &Buffers) -> usize {
-        let shelf = buffers.shelf();
+    fn kept_bytes(buffers: &Buffers) -> usize {
+        let shelf = buffers.lock_shelf();
         assert_eq!(shelf.bytes, shelf.free.iter().map(Vec::len).sum::<usize>());
         shelf.bytes
     }
@@ -137,34 +137,34 @@ mod tests {
     #[test]
     fn room_comes_back_with_the_last_part_of_a_message() {
         let buffers = Buffers::new(MOST);
-        let whole = message(&buffers, 1 << 20, 1);
+        let whole = filled_message(&buffers, 1 << 20, 1);
         let place = whole.as_ptr();
         let part = whole.slice(100..200);
         drop(whole);
-        assert_eq!(kept(&buffers), 0, "a part is held");
+        assert_eq!(kept_bytes(&buffers), 0, "a part is held");
         drop(part);
-        assert_eq!(kept(&buffers), 1 << 20);
-        let next = message(&buffers, (1 << 20) - 5, 2);
-        assert_eq!((next.as_ptr(), next.len(), kept(&buffers)), (place, (1 << 20) - 5, 0));
+        assert_eq!(kept_bytes(&buffers), 1 << 20);
+        let next = filled_message(&buffers, (1 << 20) - 5, 2);
+        assert_eq!((next.as_ptr(), next.len(), kept_bytes(&buffers)), (place, (1 << 20) - 5, 0));
         assert!(next.iter().all(|&byte| byte == 2));
         drop(next);
-        assert_eq!(kept(&buffers), 1 << 20, "all of the room, not what the message took of it");
+        assert_eq!(kept_bytes(&buffers), 1 << 20, "all of the room, not what the message took of it");
     }
 
     #[test]
     fn what_is_kept_is_bounded_fits_and_goes_when_it_is_not_used() {
         let buffers = Buffers::new(MOST);
         // 100 MB at a time, of which 16 are kept.
-        drop((0..100).map(|_| message(&buffers, 1 << 20, 0)).collect::<Vec<_>>());
-        assert_eq!(kept(&buffers), MOST);
-        let small = message(&buffers, 100 << 10, 0);
-        assert_eq!(kept(&buffers), MOST, "a megabyte is not spent on 100 kB");
-        drop((small, message(&buffers, 1000, 0)));
+        drop((0..100).map(|_| filled_message(&buffers, 1 << 20, 0)).collect::<Vec<_>>());
+        assert_eq!(kept_bytes(&buffers), MOST);
+        let small = filled_message(&buffers, 100 << 10, 0);
+        assert_eq!(kept_bytes(&buffers), MOST, "a megabyte is not spent on 100 kB");
+        drop((small, filled_message(&buffers, 1000, 0)));
         assert!(buffers.clear(), "used since");
-        assert_eq!(kept(&buffers), MOST);
-        let held = message(&buffers, 1 << 20, 0);
+        assert_eq!(kept_bytes(&buffers), MOST);
+        let held = filled_message(&buffers, 1 << 20, 0);
         assert!(buffers.clear() && !buffers.clear());
         drop(held);
-        assert_eq!(kept(&buffers), 0, "what is late is not kept");
+        assert_eq!(kept_bytes(&buffers), 0, "what is late is not kept");
     }
 }

@@ -34,8 +34,8 @@ impl HeaderChecks {
     }
 
     /// The check of a data packet that is sent from here.
-    pub(crate) fn make(&self, front: &[u8; WIRE_FRONT]) -> [u8; HEADER_CHECK] {
-        check(&self.own, front)
+    pub(crate) fn make_check(&self, front: &[u8; WIRE_FRONT]) -> [u8; HEADER_CHECK] {
+        header_check(&self.own, front)
     }
 
     /// True if the peer made this check; or this endpoint itself, of a header that a switch `returned`.
@@ -43,11 +43,11 @@ impl HeaderChecks {
         let key = if returned { &self.own } else { &self.peer };
         let Ok(said) = <[u8; HEADER_CHECK]>::try_from(said) else { return false };
         // One comparison of two numbers: it takes as long whichever bit differs.
-        u64::from_be_bytes(check(key, front)) ^ u64::from_be_bytes(said) == 0
+        u64::from_be_bytes(header_check(key, front)) ^ u64::from_be_bytes(said) == 0
     }
 }
 
-fn check(key: &CheckKey, front: &[u8; WIRE_FRONT]) -> [u8; HEADER_CHECK] {
+fn header_check(key: &CheckKey, front: &[u8; WIRE_FRONT]) -> [u8; HEADER_CHECK] {
     let mut hasher = SipHasher24::new_with_key(key);
     hasher.write(&covered_of_cut(front));
     hasher.finish().to_be_bytes()

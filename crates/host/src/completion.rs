@@ -12,10 +12,10 @@ pub(crate) trait Awaited {
     type Value;
 
     /// Takes it if it is there.
-    fn take(&self) -> Option<Self::Value>;
+    fn take_value(&self) -> Option<Self::Value>;
 
     /// Waits for it, until `deadline` at most.
-    fn wait(&self, deadline: Option<Instant>) -> Option<Self::Value>;
+    fn wait_value(&self, deadline: Option<Instant>) -> Option<Self::Value>;
 
     /// True if the application is likely to send something to the same peer at once, with which what the endpoint
     /// still has to say may leave.
@@ -44,13 +44,13 @@ impl<T> Completion<T> {
         Completion(Arc::new((Mutex::new(state), Condvar::new())))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
+    fn lock_state(&self) -> MutexGuard<'_, State<T>> {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts the result; a second one is ignored.
-    pub(crate) fn complete(&self, value: T) {
-        let mut state = self.lock();
+    pub(crate) fn put_result(&self, value: T) {
+        let mut state = self.lock_state();
         if state.value.is_none() {
             state.value = Some(value);
             if let Some(waker) = state.waker.take() {
@@ -63,13 +63,13 @@ impl<T> Completion<T> {
     }
 
     /// Takes the result if it is there.
-    pub(crate) fn take(&self) -> Option<T> {
-        self.lock().value.take()
+    pub(crate) fn take_result(&self) -> Option<T> {
+        self.lock_state().value.take()
     }
 
     /// True if the result is there; if not, `waker` is woken when it is.
     pub(crate) fn is_ready(&self, waker: &Waker) -> bool {
-        let mut state = self.lock();
+        let mut state = self.lock_state();
         if state.value.is_none() {
             // With the lock held, so that a result cannot come between the look and the waker.
             state.waker = Some(waker.clone());
@@ -78,8 +78,8 @@ impl<T> Completion<T> {
     }
 
     /// Waits for the result, until `deadline` at most.
-    pub(crate) fn wait(&self, deadline: Option<Instant>) -> Option<T> {
-        let mut state = self.lock();
+    pub(crate) fn wait_result(&self, deadline: Option<Instant>) -> Option<T> {
+        let mut state = self.lock_state();
         loop {
             if let Some(value) = state.value.take() {
                 return Some(value);
@@ -103,7 +103,7 @@ impl<T> Future for Completion<T> {
     type Output = T;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        let mut state = self.lock();
+        let mut state = self.lock_state();
         match state.value.take() {
             Some(value) => Poll::Ready(value),
             None => {
@@ -122,7 +122,7 @@ pub(crate) fn time_left(deadline: Instant) -> Option<Duration> {
 
 /// The instant `wait` from now; `None` when it is too far to say.
 #[allow(clippy::disallowed_methods, reason = "applications wait in real time")]
-pub(crate) fn deadline(wait: Duration) -> Option<Instant> {
+pub(crate) fn deadline_after(wait: Duration) -> Option<Instant> {
     // An instant that is too far away to represent counts as no deadline.
     Instant::now().checked_add(wait)
 }

@@ -1,6 +1,6 @@
 //! Configuration of an endpoint.
 
-use crate::address::headers;
+use crate::address::header_bytes;
 use crate::key::PreSharedKey;
 use crate::message_event::MessageEvent;
 use crate::pace::Pace;
@@ -270,7 +270,7 @@ impl Default for Config {
 
 impl Config {
     /// The keys that peers may share, the one that is tried first in front.
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &PreSharedKey> {
+    pub(crate) fn shared_keys(&self) -> impl Iterator<Item = &PreSharedKey> {
         let key = match &self.admission {
             Admission::PreSharedKey(key) => Some(key),
             Admission::Loopback | Admission::Prefixes(_) => None,
@@ -289,7 +289,7 @@ impl Config {
     }
 
     /// Fields between the header and the payload of every packet.
-    pub(crate) fn envelope(&self) -> Envelope {
+    pub(crate) fn packet_envelope(&self) -> Envelope {
         Envelope::between_hosts(self.admission.seals(), self.telemetry_bytes() > 0)
     }
 
@@ -342,7 +342,7 @@ pub const fn handshake_wire() -> u16 {
 
 /// The same for an endpoint with this address.
 pub(crate) const fn handshake_wire_at(local: IpAddr) -> u16 {
-    HANDSHAKE_BYTES as u16 + headers(local) + FRAMING
+    HANDSHAKE_BYTES as u16 + header_bytes(local) + FRAMING
 }
 
 /// Smallest [`Config::mtu`], in bytes.
@@ -365,7 +365,9 @@ pub fn sizes(mtu: u16, admission: &Admission) -> Sizes {
 
 fn sizes_at(mtu: u16, admission: &Admission, local: IpAddr) -> Sizes {
     let envelope = Envelope::between_hosts(admission.seals(), false);
-    let around = |kind| headers(local) + (WIRE_HEADER + envelope.before(kind) + envelope.after(kind)) as u16;
+    let around = |kind| {
+        header_bytes(local) + (WIRE_HEADER + envelope.bytes_before(kind) + envelope.bytes_after(kind)) as u16
+    };
     let header = around(PacketKind::Data);
     // Cannot underflow: `MIN_MTU` is larger than the longest header with IPv6 and a seal.
     let payload = mtu.clamp(MIN_MTU, MAX_MTU) - header;

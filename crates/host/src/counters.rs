@@ -31,7 +31,7 @@ macro_rules! counters {
             pub fn find(name: &str) -> Result<Count, String> {
                 let found = Count::ALL.iter().find(|count| count.name() == name).copied();
                 found.ok_or_else(|| {
-                    let near = names::suggestion(name, Count::ALL.iter().map(|count| count.name()));
+                    let near = names::name_suggestion(name, Count::ALL.iter().map(|count| count.name()));
                     format!("there is no counter `{name}`{}", near.map_or(String::new(), |near| format!(": {near}")))
                 })
             }
@@ -149,7 +149,7 @@ impl Stats {
     /// Labels are the caller's: their names must be those that Prometheus allows, and their values may be any text.
     pub fn prometheus(&self, labels: &[(&str, &str)]) -> String {
         let labels: Vec<_> =
-            labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+            labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escape_label(value))).collect();
         let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
         let mut text = String::new();
         for &count in Count::ALL {
@@ -162,7 +162,7 @@ impl Stats {
 }
 
 /// The value of a label, as the format wants it.
-fn escaped(value: &str) -> String {
+fn escape_label(value: &str) -> String {
     // The backslash first, or it would escape those of the other two.
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -9,7 +9,7 @@ use crate::counters::{Count, Counters};
 use crate::error::{AddressError, Refusal, SendError};
 use crate::inbox::Inbox;
 use crate::leaving::{Outcome, Refused};
-use crate::ports::{Descriptors, Port, SocketManner, envelope};
+use crate::ports::{Descriptors, Port, SocketManner, envelope_of};
 use crate::request::{CallOutcome, Request, Waiting};
 use crate::trace;
 use crate::udp::{Handles, Socket, monotonic_ns};
@@ -35,7 +35,7 @@ pub(crate) fn is_observing() -> bool {
 }
 
 /// Calls an observer.
-fn observing(tell: impl FnOnce()) {
+fn call_observer(tell: impl FnOnce()) {
     OBSERVING.set(true);
     tell();
     OBSERVING.set(false);
@@ -79,9 +79,9 @@ impl Driver {
         let each = core.datagram_bytes();
         let (waiting, calls) = (FxHashMap::default(), FxHashMap::default());
         let received = if socket.has_rows() { Batch::for_rows(each) } else { Batch::new(each) };
-        let handles = Arc::new([socket.handle()]);
+        let handles = Arc::new([socket.wait_handle()]);
         let descriptors = Arc::new(Descriptors::default());
-        descriptors.set(0, Some(&socket));
+        descriptors.set_socket(0, Some(&socket));
         let ports = vec![Some(Port { socket, sending: Batch::new(each) })];
         let answered = false;
         Driver {
@@ -106,17 +106,17 @@ impl Driver {
     }
 
     /// The time on the endpoint's clock.
-    pub(crate) fn now(&self) -> Time {
+    pub(crate) fn clock_time(&self) -> Time {
         Time::ns(monotonic_ns().saturating_sub(self.origin_ns))
     }
 
     /// Descriptors to wait at for datagrams; they stay open for as long as a waiting thread holds them.
-    pub(crate) fn handles(&self) -> Handles {
+    pub(crate) fn socket_handles(&self) -> Handles {
         Arc::clone(&self.handles)
     }
 
     /// The descriptors of its sockets, for a process that is forked.
-    pub(crate) fn descriptors(&self) -> Arc<Descriptors> {
+    pub(crate) fn socket_descriptors(&self) -> Arc<Descriptors> {
         Arc::clone(&self.descriptors)
     }
 
@@ -145,22 +145,22 @@ impl Driver {
     /// Takes in one batch of what has arrived; returns true if there may be more, and the instant that counts until the
     /// answers have left. With one read later, a permission that is valid for less than it takes to act on it would be
     /// too old.
-    pub(crate) fn receive(&mut self) -> io::Result<(bool, Time)> {
+    pub(crate) fn receive_batch(&mut self) -> io::Result<(bool, Time)> {
         // Before anything is received: it decides how many places the kernel is offered.
         let light = self.core.is_light();
         let (mut more, mut now) = (false, None);
         for place in 0..self.ports.len() {
             let Some(port) = &self.ports[place] else { continue };
-            port.socket.receive(&mut self.received, if light { FEW } else { BATCH })?;
+            port.socket.receive_batch(&mut self.received, if light { FEW } else { BATCH })?;
             // One clock reading for all sockets, after the first call: the datagrams of one turn arrive at the
             // same instant.
-            let now = *now.get_or_insert_with(|| self.now());
+            let now = *now.get_or_insert_with(|| self.clock_time());
             if !light {
                 // What was due before these came leaves as of its own time, in one call with the answers.
-                self.fill(now, now);
+                self.fill_batch(now, now);
             }
             let (core, counters) = (&mut self.core, &self.counters);
-            self.received.drain(|envelope, bytes| {
+            self.received.take_datagrams(|envelope, bytes| {
                 if envelope.truncated {
                     counters.one(Count::datagrams_received);
                     counters.one(Count::dropped_truncated);
@@ -171,11 +171,11 @@ impl Driver {
             });
             more |= self.received.is_full();
         }
-        Ok((more, now.unwrap_or_else(|| self.now())))
+        Ok((more, now.unwrap_or_else(|| self.clock_time())))
     }
 
     /// Takes a request of an application.
-    pub(crate) fn take(&mut self, now: Time, request: Request) {
+    pub(crate) fn take_request(&mut self, now: Time, request: Request) {
         match request {
             Request::Send(command, waiting) => {
                 if let Waiting::Call(number, completion) = &waiting {
@@ -185,27 +185,27 @@ impl Driver {
                 self.core.send(now, command);
             }
             Request::Abandon(peer, number) => drop(self.calls.remove(&(peer, number))),
-            Request::Measure(completion) => completion.complete(Some(self.core.measured(now))),
-            Request::Paths(completion) => completion.complete(Some(self.core.path_list())),
+            Request::Measure(completion) => completion.put_result(Some(self.core.measured(now))),
+            Request::Paths(completion) => completion.put_result(Some(self.core.path_list())),
             Request::AddAddress(address, completion) => {
-                completion.complete(self.add_address(now, address));
+                completion.put_result(self.add_address(now, address));
             }
             Request::RemoveAddress(address, completion) => {
-                completion.complete(self.remove_address(now, address));
+                completion.put_result(self.remove_address(now, address));
             }
         }
     }
 
     /// Does all due work, and hands the core's events to the completions that wait for them.
-    pub(crate) fn settle(&mut self, now: Time) {
+    pub(crate) fn settle_work(&mut self, now: Time) {
         if self.core.next_timeout().is_some_and(|at| at <= now) {
             self.core.timeout(now);
         }
-        self.tell();
+        self.dispatch_events();
     }
 
     /// Hands the core's events to the completions that wait for them.
-    fn tell(&mut self) {
+    fn dispatch_events(&mut self) {
         while let Some(event) = self.core.poll_event() {
             match event {
                 CoreEvent::Arrived(message) => {
@@ -214,24 +214,24 @@ impl Driver {
                         Purpose::Reply(number) => {
                             if let Some(call) = self.calls.remove(&(message.peer, number)) {
                                 // A reply to a call that has timed out finds no entry, and is dropped.
-                                call.complete(Ok(message.bytes));
+                                call.put_result(Ok(message.bytes));
                             }
                         }
-                        Purpose::Plain | Purpose::Request(_) => self.inbox.deliver(message),
+                        Purpose::Plain | Purpose::Request(_) => self.inbox.deliver_message(message),
                     }
                 }
-                CoreEvent::Sent { ticket, at, outcome } => self.sent(ticket, at, outcome),
+                CoreEvent::Sent { ticket, at, outcome } => self.complete_send(ticket, at, outcome),
                 CoreEvent::PeerGone { peer, reason } => {
-                    observing(|| trace::gone(self.local, peer, reason));
+                    call_observer(|| trace::gone(self.local, peer, reason));
                     self.peer_gone(peer, reason);
                 }
-                CoreEvent::Path(event) => observing(|| {
+                CoreEvent::Path(event) => call_observer(|| {
                     trace::path(self.local, &event);
                     if let Some(observer) = &self.path_observer {
                         observer(&event);
                     }
                 }),
-                CoreEvent::Message(progress) => observing(|| {
+                CoreEvent::Message(progress) => call_observer(|| {
                     trace::message(self.local, &progress);
                     if let Some(observer) = &self.observer {
                         observer(&progress);
@@ -241,17 +241,17 @@ impl Driver {
         }
     }
 
-    fn sent(&mut self, ticket: u64, at: Time, outcome: Result<(), SendError>) {
+    fn complete_send(&mut self, ticket: u64, at: Time, outcome: Result<(), SendError>) {
         let Some((peer, waiting)) = self.waiting.remove(&ticket) else { return };
         match (outcome, waiting) {
-            (Ok(()), Waiting::Send(completion)) => completion.complete(Ok(at)),
+            (Ok(()), Waiting::Send(completion)) => completion.put_result(Ok(at)),
             // An acknowledged request still waits for its reply.
             (Ok(()), Waiting::Call(..)) => return,
             (Err(error), waiting) => {
                 if let Waiting::Call(number, _) = &waiting {
                     self.calls.remove(&(peer, *number));
                 }
-                waiting.fail(error);
+                waiting.fail_with(error);
             }
         }
         self.answered = true;
@@ -267,7 +267,7 @@ impl Driver {
             let under_way = || waiting.values().any(|(to, w)| *to == peer && pending(w, *number));
             let gone = *address == peer && !under_way();
             if gone {
-                call.complete(Err(reason.into()));
+                call.put_result(Err(reason.into()));
             }
             !gone
         });
@@ -277,20 +277,20 @@ impl Driver {
     /// Sends what may leave, the first batch of it as of `now`; returns true if anything left or wanted to. Deadlines
     /// that come meanwhile wait for the next turn: a machine whose deadlines come faster than packets leave would send
     /// for ever.
-    pub(crate) fn transmit(&mut self, now: Time) -> io::Result<bool> {
-        let any = self.send(now);
-        self.tell();
+    pub(crate) fn transmit_batch(&mut self, now: Time) -> io::Result<bool> {
+        let any = self.send_batch(now);
+        self.dispatch_events();
         any
     }
 
     /// Takes the packets that may leave, as far as there is room, and those that are due until then.
-    fn fill(&mut self, now: Time, until: Time) {
+    fn fill_batch(&mut self, now: Time, until: Time) {
         // With one socket packets are written straight into its batch; with several a copy is needed, because
         // the path is known only then.
         if let [Some(Port { sending, .. })] = &mut self.ports[..] {
             while !sending.is_full() {
-                let Some(transmit) = self.core.poll_due(now, until, sending.room()) else { break };
-                sending.push(envelope(&transmit));
+                let Some(transmit) = self.core.poll_due(now, until, sending.next_room()) else { break };
+                sending.push(envelope_of(&transmit));
             }
             return;
         }
@@ -298,16 +298,16 @@ impl Driver {
             let Some(transmit) = self.core.poll_due(now, until, &mut self.scratch) else { break };
             // A datagram from an address that is gone is lost, as it would be in the network.
             let Some(Some(port)) = self.ports.get_mut(usize::from(transmit.local)) else { continue };
-            port.sending.room()[..transmit.length].copy_from_slice(&self.scratch[..transmit.length]);
-            port.sending.push(envelope(&transmit));
+            port.sending.next_room()[..transmit.length].copy_from_slice(&self.scratch[..transmit.length]);
+            port.sending.push(envelope_of(&transmit));
         }
     }
 
-    fn send(&mut self, until: Time) -> io::Result<bool> {
+    fn send_batch(&mut self, until: Time) -> io::Result<bool> {
         let (mut now, mut any) = (until, false);
         loop {
             // `until` stays as it was when `now` moves on: see `transmit`.
-            self.fill(now, until);
+            self.fill_batch(now, until);
             if !self.is_blocked() {
                 return Ok(any);
             }
@@ -321,17 +321,17 @@ impl Driver {
                 }
                 // Only a row saves the receiver a wake-up; without rows the order stays as it is.
                 if port.socket.has_rows() {
-                    port.sending.join();
+                    port.sending.join_rows();
                 }
-                let outcome = port.socket.send(&mut port.sending, self.core.wants_departures())?;
-                self.left(now, place, &outcome);
+                let outcome = port.socket.send_batch(&mut port.sending, self.core.wants_departures())?;
+                self.note_outcome(now, place, &outcome);
             }
             // A batch that was not full means that the core had no more to send.
             if !full || self.is_blocked() {
                 return Ok(any);
             }
             // Read again after a full batch: sending it has taken time, and more packets may leave by now.
-            now = self.now();
+            now = self.clock_time();
         }
     }
 }
@@ -341,9 +341,10 @@ impl Driver {
     /// Binds another address; where it is bound.
     pub(crate) fn add_address(&mut self, now: Time, address: SocketAddr) -> Result<SocketAddr, AddressError> {
         let home = self.local;
-        let socket = self.manner.bind(address, home)?;
-        let local =
-            socket.local().map_err(|error| AddressError::Kernel { address, why: Refusal::of(&error) })?;
+        let socket = self.manner.bind_address(address, home)?;
+        let local = socket
+            .local_address()
+            .map_err(|error| AddressError::Kernel { address, why: Refusal::from_error(&error) })?;
         // After the socket is bound: the core must know the port that the kernel has chosen.
         let place = usize::from(self.core.add_address(now, local)?);
         // Paths are told apart by how long datagrams may be.
@@ -355,7 +356,7 @@ impl Driver {
         if self.ports.len() <= place {
             self.ports.resize_with(place + 1, || None);
         }
-        self.descriptors.set(place, Some(&socket));
+        self.descriptors.set_socket(place, Some(&socket));
         self.ports[place] = Some(Port { socket, sending: Batch::new(each) });
         self.gather_handles();
         Ok(local)
@@ -368,7 +369,7 @@ impl Driver {
         address: SocketAddr,
     ) -> Result<SocketAddr, AddressError> {
         let place = usize::from(self.core.remove_address(now, address)?);
-        self.descriptors.set(place, None);
+        self.descriptors.set_socket(place, None);
         if let Some(port) = self.ports.get_mut(place) {
             *port = None;
         }
@@ -378,23 +379,23 @@ impl Driver {
     }
 
     fn gather_handles(&mut self) {
-        self.handles = self.ports.iter().flatten().map(|port| port.socket.handle()).collect();
+        self.handles = self.ports.iter().flatten().map(|port| port.socket.wait_handle()).collect();
     }
 }
 
 /// Refusals of the kernel.
 impl Driver {
     /// Last refusals, for endpoints to read.
-    pub(crate) fn refused(&self) -> Arc<Mutex<Refused>> {
+    pub(crate) fn last_refusals(&self) -> Arc<Mutex<Refused>> {
         Arc::clone(&self.refused)
     }
 
     /// Notes what became of datagrams.
-    fn left(&mut self, now: Time, place: usize, outcome: &Outcome) {
+    fn note_outcome(&mut self, now: Time, place: usize, outcome: &Outcome) {
         let mut lost = 0;
         for &(address, refusal) in &outcome.told {
             lost += u64::from(refusal.is_some());
-            self.core.departed(now, place as u8, address, refusal);
+            self.core.note_departure(now, place as u8, address, refusal);
         }
         if (lost, outcome.unmarked, outcome.cut) == (0, 0, 0) {
             return;
@@ -404,12 +405,12 @@ impl Driver {
         self.counters.add(Count::rows_refused, outcome.cut);
         let mut before = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(port) = &self.ports[place] else { return };
-        let (local, refused) = (self.local, port.socket.refused());
+        let (local, refused) = (self.local, port.socket.last_refusals());
         // Only the first refusal of each kind is traced: a firewall may refuse every datagram.
-        let new = refused.without(*before);
+        let new = refused.new_since(*before);
         *before = refused;
         drop(before);
-        observing(|| trace::refused(local, new));
+        call_observer(|| trace::refused(local, new));
     }
 }
 
@@ -418,9 +419,9 @@ impl Drop for Driver {
     fn drop(&mut self) {
         // Before the sockets close: a forked child must not close a number that belongs to another file by
         // then.
-        (0..self.ports.len()).for_each(|place| self.descriptors.set(place, None));
-        self.waiting.drain().for_each(|(_, (_, waiting))| waiting.fail(SendError::Closed));
-        self.calls.drain().for_each(|(_, call)| call.complete(Err(SendError::Closed.into())));
-        self.inbox.close();
+        (0..self.ports.len()).for_each(|place| self.descriptors.set_socket(place, None));
+        self.waiting.drain().for_each(|(_, (_, waiting))| waiting.fail_with(SendError::Closed));
+        self.calls.drain().for_each(|(_, call)| call.put_result(Err(SendError::Closed.into())));
+        self.inbox.close_inbox();
     }
 }

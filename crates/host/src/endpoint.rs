@@ -1,7 +1,7 @@
 //! The blocking interface.
 
 use crate::address::chosen;
-use crate::completion::{Completion, deadline};
+use crate::completion::{Completion, deadline_after};
 use crate::config::{Admission, Config};
 use crate::core::{
     Arrived, Charges, Command, Core, Identity, Measured, Memory, PathInfo, Purpose, SendOptions,
@@ -12,7 +12,7 @@ use crate::error::{AddressError, BindError, CallError, Forked, RecvError, SendEr
 use crate::inbox::Inbox;
 use crate::interfaces::Follower;
 use crate::leaving::Refused;
-use crate::nic::ahead;
+use crate::nic::lead_time;
 use crate::pace::Pace;
 use crate::path_text::path_text;
 use crate::ports::SocketManner;
@@ -121,9 +121,10 @@ impl Endpoint {
         let mut config = Config { nic: Some(pace.rate), ..config };
         // On a fast link several packets are handed to the kernel at a time, and only then are rows and
         // attending threads worth it.
-        let fast = ahead(pace.rate, config.sizes_at(address.ip())) > Time::ZERO;
-        let socket = Socket::bind(address, fast, config.spin).map_err(io_error("binding the socket"))?;
-        let local = socket.local().map_err(io_error("asking for the socket's address"))?;
+        let fast = lead_time(pace.rate, config.sizes_at(address.ip())) > Time::ZERO;
+        let socket =
+            Socket::bind_socket(address, fast, config.spin).map_err(io_error("binding the socket"))?;
+        let local = socket.local_address().map_err(io_error("asking for the socket's address"))?;
         let sockets = SocketManner::new(fast, &config);
         // Taken out: each is bound below, with the port that the endpoint got.
         let more = std::mem::take(&mut config.addresses);
@@ -131,12 +132,13 @@ impl Endpoint {
         if let Some(path) = &config.trace_file {
             let of = qlog::Of { local, transport: &config.transport, origin_ns: origin };
             let next = (config.observer.take(), config.path_observer.take());
-            let observers = qlog::observers(path, &of, next).map_err(io_error("making the trace file"))?;
+            let observers =
+                qlog::qlog_observers(path, &of, next).map_err(io_error("making the trace file"))?;
             (config.observer, config.path_observer) = observers;
         }
         let counters = Arc::new(Counters::default());
-        let epoch = config.epoch.map_or_else(lot, Ok)?;
-        let identity = Identity { epoch, secret: secret()? };
+        let epoch = config.epoch.map_or_else(random_epoch, Ok)?;
+        let identity = Identity { epoch, secret: random_secret()? };
         let core = Core::new(&config, local, identity, Arc::clone(&counters))?;
         let memory = core.memory();
         let inbox = Arc::new(Inbox::default());
@@ -147,7 +149,7 @@ impl Endpoint {
         for address in more {
             addresses.push(driver.add_address(Time::ZERO, address)?);
         }
-        let refused = driver.refused();
+        let refused = driver.last_refusals();
         // Below the longest round trip, by which transports size their time-outs, so a late acknowledgement
         // causes no repetition.
         let late = config.path.max_rtt * 3 / 4;
@@ -156,8 +158,9 @@ impl Endpoint {
         let shared = Arc::new(shared.map_err(io_error("making an eventfd and a timer"))?);
         let keeper = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("headway-host".into());
-        let thread = thread.spawn(move || keeper.keep()).map_err(io_error("starting a thread"))?;
-        let follower = config.follow_interfaces.then(|| Follower::start(Arc::clone(&shared), addresses));
+        let thread = thread.spawn(move || keeper.run_keeper()).map_err(io_error("starting a thread"))?;
+        let follower =
+            config.follow_interfaces.then(|| Follower::start_following(Arc::clone(&shared), addresses));
         let follower = follower.transpose().map_err(io_error("listening to the kernel's interfaces"))?;
         let call_timeout = Duration::from_nanos(config.call_timeout.0 / 1000);
         let largest = config.limits.message_bytes;
@@ -183,7 +186,7 @@ impl Endpoint {
         bytes: impl Into<Bytes>,
         options: SendOptions,
     ) -> Result<SendHandle, SendError> {
-        self.inner.send(peer, Body::Whole(bytes.into()), options, Purpose::Plain, None)
+        self.inner.submit_send(peer, Body::Whole(bytes.into()), options, Purpose::Plain, None)
     }
 
     /// Begins to send a message whose bytes are made as they leave: it takes no memory, however long it is.
@@ -194,15 +197,15 @@ impl Endpoint {
         source: Arc<dyn Source>,
         options: SendOptions,
     ) -> Result<SendHandle, SendError> {
-        self.inner.send(peer, Body::Stream { bytes, source }, options, Purpose::Plain, None)
+        self.inner.submit_send(peer, Body::Stream { bytes, source }, options, Purpose::Plain, None)
     }
 
     /// Measurements of the transport's machine; `None` when the endpoint is closed, or belongs to another process.
     pub fn measured(&self) -> Option<Measured> {
         self.check_process().ok()?;
         let completion = Completion::new();
-        self.inner.shared.ask(Request::Measure(completion.clone()), false);
-        completion.wait(None).flatten()
+        self.inner.shared.submit_request(Request::Measure(completion.clone()), false);
+        completion.wait_result(None).flatten()
     }
 
     /// Sends a request and waits for its reply, for [`Config::call_timeout`] at most.
@@ -218,14 +221,14 @@ impl Endpoint {
         longest: Duration,
     ) -> Result<Bytes, CallError> {
         // Before the request is made, so that the wait includes the time that it takes to hand it over.
-        let until = deadline(longest);
-        let call = self.inner.call(peer, request.into(), true)?;
-        call.outcome(self.inner.shared.wait(&call.completion, until))
+        let until = deadline_after(longest);
+        let call = self.inner.start_call(peer, request.into(), true)?;
+        call.final_outcome(self.inner.shared.wait_driving(&call.completion, until))
     }
 
     /// Begins a call. An error now means that nothing was sent.
     pub fn call_nowait(&self, peer: SocketAddr, request: impl Into<Bytes>) -> Result<CallHandle, SendError> {
-        self.inner.call(peer, request.into(), false).map(CallHandle)
+        self.inner.start_call(peer, request.into(), false).map(CallHandle)
     }
 
     /// Another address of this host, for more paths to all peers: see [`Config::addresses`]. Where it is bound.
@@ -251,8 +254,8 @@ impl Endpoint {
     ) -> Result<SocketAddr, AddressError> {
         self.check_process().map_err(|_| AddressError::Closed)?;
         let completion = Completion::new();
-        self.inner.shared.ask(request(completion.clone()), false);
-        let outcome = completion.wait(None).unwrap_or(Err(AddressError::Closed));
+        self.inner.shared.submit_request(request(completion.clone()), false);
+        let outcome = completion.wait_result(None).unwrap_or(Err(AddressError::Closed));
         // A thread that sleeps at the old set of sockets would not hear the new one.
         self.inner.shared.sockets_changed();
         outcome
@@ -265,14 +268,14 @@ impl Endpoint {
             return Vec::new();
         }
         let completion = Completion::new();
-        self.inner.shared.ask(Request::Paths(completion.clone()), false);
-        completion.wait(None).flatten().unwrap_or_default()
+        self.inner.shared.submit_request(Request::Paths(completion.clone()), false);
+        completion.wait_result(None).flatten().unwrap_or_default()
     }
 
     /// Closes it without waiting: whoever waits for it gets [`SendError::Closed`] or [`RecvError::Closed`].
     pub fn close(&self) {
         match self.check_process() {
-            Ok(()) => self.inner.shared.close(),
+            Ok(()) => self.inner.shared.close_endpoint(),
             Err(Forked) => self.inner.shared.let_go(),
         }
     }
@@ -282,22 +285,22 @@ impl Endpoint {
     /// # Errors
     /// It was forked from the one that did.
     pub fn check_process(&self) -> Result<(), Forked> {
-        self.inner.shared.owned()
+        self.inner.shared.check_owner()
     }
 
     /// Waits for the next message; replies to calls do not come here.
     pub fn recv(&self) -> Result<Received, RecvError> {
-        self.receive(None)
+        self.receive_until(None)
     }
 
     /// [`Endpoint::recv`], for `longest` at most.
     pub fn recv_timeout(&self, longest: Duration) -> Result<Received, RecvError> {
-        self.receive(deadline(longest))
+        self.receive_until(deadline_after(longest))
     }
 
-    fn receive(&self, until: Option<Instant>) -> Result<Received, RecvError> {
+    fn receive_until(&self, until: Option<Instant>) -> Result<Received, RecvError> {
         self.check_process()?;
-        let message = self.inner.shared.wait(&*self.inner.shared.inbox, until);
+        let message = self.inner.shared.wait_driving(&*self.inner.shared.inbox, until);
         message.unwrap_or(Err(RecvError::TimedOut)).map(|message| Received::new(message, &self.inner))
     }
 
@@ -339,7 +342,7 @@ impl Endpoint {
         self.inner.memory.used()
     }
 
-    pub(crate) fn inner(&self) -> &Arc<Inner> {
+    pub(crate) fn shared_inner(&self) -> &Arc<Inner> {
         &self.inner
     }
 }
@@ -376,12 +379,12 @@ pub(crate) struct Call {
 
 impl Call {
     /// Outcome of the call; `None` = nothing in time.
-    pub(crate) fn outcome(&self, outcome: Option<CallOutcome>) -> CallOutcome {
-        self.taken(outcome).unwrap_or(Err(CallError::TimedOut))
+    pub(crate) fn final_outcome(&self, outcome: Option<CallOutcome>) -> CallOutcome {
+        self.record_outcome(outcome).unwrap_or(Err(CallError::TimedOut))
     }
 
     /// Records if its outcome is known by now.
-    pub(crate) fn taken(&self, outcome: Option<CallOutcome>) -> Option<CallOutcome> {
+    pub(crate) fn record_outcome(&self, outcome: Option<CallOutcome>) -> Option<CallOutcome> {
         // Relaxed: only `drop` reads it, which has the call to itself.
         self.over.store(outcome.is_some(), Ordering::Relaxed);
         outcome
@@ -391,14 +394,14 @@ impl Call {
 impl Drop for Call {
     fn drop(&mut self) {
         // Without this the endpoint would keep an entry for a reply that is not wanted.
-        if !*self.over.get_mut() && self.shared.owned().is_ok() {
-            self.shared.ask(Request::Abandon(self.peer, self.number), false);
+        if !*self.over.get_mut() && self.shared.check_owner().is_ok() {
+            self.shared.submit_request(Request::Abandon(self.peer, self.number), false);
         }
     }
 }
 
 impl Inner {
-    pub(crate) fn shared(&self) -> &Shared {
+    pub(crate) fn shared_state(&self) -> &Shared {
         &self.shared
     }
 
@@ -407,7 +410,7 @@ impl Inner {
         self.call_timeout
     }
 
-    pub(crate) fn send(
+    pub(crate) fn submit_send(
         &self,
         peer: SocketAddr,
         body: Body,
@@ -417,17 +420,30 @@ impl Inner {
     ) -> Result<SendHandle, SendError> {
         let completion = Completion::new();
         let waiting = Waiting::Send(completion.clone());
-        let ticket = self.submit(peer, body, options, purpose, only_epoch, waiting, false)?;
+        let ticket = self.submit_message(peer, body, options, purpose, only_epoch, waiting, false)?;
         Ok(SendHandle { ticket, completion, shared: Arc::clone(&self.shared) })
     }
 
     /// Starts a call. If `stays`, the caller blocks on the result right away.
-    pub(crate) fn call(&self, peer: SocketAddr, request: Bytes, stays: bool) -> Result<Call, SendError> {
+    pub(crate) fn start_call(
+        &self,
+        peer: SocketAddr,
+        request: Bytes,
+        stays: bool,
+    ) -> Result<Call, SendError> {
         let completion = Completion::new();
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let waiting = Waiting::Call(number, completion.clone());
         let options = SendOptions::default();
-        self.submit(peer, Body::Whole(request), options, Purpose::Request(number), None, waiting, stays)?;
+        self.submit_message(
+            peer,
+            Body::Whole(request),
+            options,
+            Purpose::Request(number),
+            None,
+            waiting,
+            stays,
+        )?;
         Ok(Call { completion, peer, number, over: AtomicBool::new(false), shared: Arc::clone(&self.shared) })
     }
 
@@ -435,7 +451,7 @@ impl Inner {
         clippy::too_many_arguments,
         reason = "they are those of a message, and are named where it is made"
     )]
-    fn submit(
+    fn submit_message(
         &self,
         peer: SocketAddr,
         body: Body,
@@ -445,17 +461,18 @@ impl Inner {
         waiting: Waiting,
         stays: bool,
     ) -> Result<u64, SendError> {
-        self.shared.owned()?;
+        self.shared.check_owner()?;
         let length = body.bytes();
         if length > self.largest {
             return Err(SendError::TooLong { bytes: length, limit: self.largest });
         }
         // Reserved before the driver is locked: a full endpoint refuses without delaying the thread that drives
         // it.
-        let charge = self.memory.reserve(body.held()).ok_or(SendError::Full { scope: "of this endpoint" })?;
+        let charge =
+            self.memory.reserve(body.held_bytes()).ok_or(SendError::Full { scope: "of this endpoint" })?;
         let ticket = self.next.fetch_add(1, Ordering::Relaxed);
         let command = Command { ticket, peer, purpose, body, options, only_epoch, charge };
-        self.shared.ask(Request::Send(command, waiting), stays);
+        self.shared.submit_request(Request::Send(command, waiting), stays);
         Ok(ticket)
     }
 }
@@ -468,31 +485,33 @@ impl CallHandle {
 
     /// Waits for the reply, for as long as the peer answers.
     pub fn wait(self) -> Result<Bytes, CallError> {
-        self.0.shared.owned().map_err(SendError::from)?;
-        self.0.outcome(self.0.shared.wait(&self.0.completion, None))
+        self.0.shared.check_owner().map_err(SendError::from)?;
+        self.0.final_outcome(self.0.shared.wait_driving(&self.0.completion, None))
     }
 
     /// [`CallHandle::wait`] for tasks.
     #[cfg(feature = "tokio")]
     pub async fn reply(self) -> Result<Bytes, CallError> {
+        // No thread of a forked child would ever complete the call.
+        self.0.shared.check_owner().map_err(SendError::from)?;
         let outcome = self.0.completion.clone().await;
-        self.0.outcome(Some(outcome))
+        self.0.final_outcome(Some(outcome))
     }
 
     /// The reply, once, if it is there.
     pub fn try_wait(&self) -> Option<Result<Bytes, CallError>> {
-        if let Err(forked) = self.0.shared.owned() {
+        if let Err(forked) = self.0.shared.check_owner() {
             return Some(Err(SendError::from(forked).into()));
         }
-        self.0.taken(self.0.completion.take())
+        self.0.record_outcome(self.0.completion.take_result())
     }
 
     /// Waits for `longest` at most; `None` without a reply by then. The call goes on.
     pub fn wait_timeout(&self, longest: Duration) -> Option<Result<Bytes, CallError>> {
-        if let Err(forked) = self.0.shared.owned() {
+        if let Err(forked) = self.0.shared.check_owner() {
             return Some(Err(SendError::from(forked).into()));
         }
-        self.0.taken(self.0.shared.wait(&self.0.completion, deadline(longest)))
+        self.0.record_outcome(self.0.shared.wait_driving(&self.0.completion, deadline_after(longest)))
     }
 }
 
@@ -510,31 +529,31 @@ impl SendHandle {
 
     /// Waits until the message is acknowledged; when that was, on the endpoint's clock.
     pub fn wait(self) -> Result<Time, SendError> {
-        self.shared.owned()?;
-        self.shared.wait(&self.completion, None).unwrap_or(Err(SendError::Closed))
+        self.shared.check_owner()?;
+        self.shared.wait_driving(&self.completion, None).unwrap_or(Err(SendError::Closed))
     }
 
     /// [`SendHandle::wait`] for tasks.
     #[cfg(feature = "tokio")]
     pub async fn acknowledged(self) -> Result<Time, SendError> {
-        self.shared.owned()?;
+        self.shared.check_owner()?;
         self.completion.await
     }
 
     /// The outcome, once, if it is known.
     pub fn try_wait(&self) -> Option<Result<Time, SendError>> {
-        if let Err(forked) = self.shared.owned() {
+        if let Err(forked) = self.shared.check_owner() {
             return Some(Err(forked.into()));
         }
-        self.completion.take()
+        self.completion.take_result()
     }
 
     /// Waits for `longest` at most; `None` when the outcome is not known by then.
     pub fn wait_timeout(&self, longest: Duration) -> Option<Result<Time, SendError>> {
-        if let Err(forked) = self.shared.owned() {
+        if let Err(forked) = self.shared.check_owner() {
             return Some(Err(forked.into()));
         }
-        self.shared.wait(&self.completion, deadline(longest))
+        self.shared.wait_driving(&self.completion, deadline_after(longest))
     }
 }
 
@@ -561,7 +580,7 @@ impl Received {
     /// # Errors
     /// This process was forked from the one that received the message.
     pub fn check_process(&self) -> Result<(), Forked> {
-        self.inner.shared.owned()
+        self.inner.shared.check_owner()
     }
 
     /// Bytes of a reply at most.
@@ -579,7 +598,7 @@ impl Received {
             Purpose::Plain | Purpose::Reply(_) => Purpose::Plain,
         };
         let options = SendOptions::default();
-        self.inner.send(self.peer, Body::Whole(bytes.into()), options, purpose, Some(self.peer_epoch))
+        self.inner.submit_send(self.peer, Body::Whole(bytes.into()), options, purpose, Some(self.peer_epoch))
     }
 }
 
@@ -594,21 +613,21 @@ impl fmt::Debug for Received {
     }
 }
 
-fn fill(bytes: &mut [u8]) -> Result<(), BindError> {
+fn fill_random(bytes: &mut [u8]) -> Result<(), BindError> {
     let fail = |error: getrandom::Error| io_error("reading random bytes")(io::Error::other(error));
     getrandom::fill(bytes).map_err(fail)
 }
 
 /// Random name of an incarnation; 0 is not used.
-fn lot() -> Result<u64, BindError> {
+fn random_epoch() -> Result<u64, BindError> {
     let mut bytes = [0; 8];
-    fill(&mut bytes)?;
+    fill_random(&mut bytes)?;
     // 0 stands for an incarnation that is not known.
     Ok(u64::from_ne_bytes(bytes).max(1))
 }
 
-fn secret() -> Result<Secret, BindError> {
+fn random_secret() -> Result<Secret, BindError> {
     let mut secret = Secret([0; 16]);
-    fill(&mut secret.0)?;
+    fill_random(&mut secret.0)?;
     Ok(secret)
 }

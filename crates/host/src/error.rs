@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ConfigError {
     /// No transport has this name.
-    #[error("there is no transport `{}`{}", .0, near(.0, headway_transport::registry::NAMES))]
+    #[error("there is no transport `{}`{}", .0, near_name(.0, headway_transport::registry::NAMES))]
     UnknownTransport(String),
     /// The transport counts rounds of time that all hosts begin together, and this endpoint's clock begins when it does.
     #[error(
@@ -32,7 +32,7 @@ pub enum ConfigError {
         source: ParamError,
     },
     /// No such port discipline.
-    #[error("there is no port discipline `{}`{}", .0, near(.0, headway_fabric::registry::NAMES))]
+    #[error("there is no port discipline `{}`{}", .0, near_name(.0, headway_fabric::registry::NAMES))]
     UnknownDiscipline(String),
     /// The discipline wants something that a host's own link does not offer.
     #[error("port discipline `{name}`: {source}")]
@@ -106,8 +106,8 @@ pub enum AddressError {
     Closed,
 }
 
-pub(crate) fn near(name: &str, names: &[&'static str]) -> String {
-    let help = headway_params::names::suggestion(name, names.iter().copied());
+pub(crate) fn near_name(name: &str, names: &[&'static str]) -> String {
+    let help = headway_params::names::name_suggestion(name, names.iter().copied());
     help.map_or(String::new(), |help| format!(": {help}"))
 }
 
@@ -226,7 +226,7 @@ impl fmt::Display for Disagreement {
 pub struct Refusal(i32);
 
 impl Refusal {
-    pub(crate) fn of(error: &io::Error) -> Refusal {
+    pub(crate) fn from_error(error: &io::Error) -> Refusal {
         // Errors of the standard library's own have no number; none of them comes from a send.
         Refusal(error.raw_os_error().unwrap_or_default())
     }

@@ -25,13 +25,13 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    fn lock(&self) -> MutexGuard<'_, Messages> {
+    fn lock_messages(&self) -> MutexGuard<'_, Messages> {
         self.messages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The next message if it is there; otherwise `waker` is woken when one comes.
     pub(crate) fn poll_take(&self, waker: &Waker) -> Option<Result<Arrived, RecvError>> {
-        let mut messages = self.lock();
+        let mut messages = self.lock_messages();
         let next = messages.next();
         // A task that polls again without being woken would otherwise be in the list several times.
         if next.is_none() && !messages.wakers.iter().any(|other| other.will_wake(waker)) {
@@ -40,8 +40,8 @@ impl Inbox {
         next
     }
 
-    pub(crate) fn deliver(&self, message: Arrived) {
-        let mut messages = self.lock();
+    pub(crate) fn deliver_message(&self, message: Arrived) {
+        let mut messages = self.lock_messages();
         messages.waiting.push_back(message);
         // All of them: a task that was dropped meanwhile would swallow the one wake-up.
         messages.wakers.drain(..).for_each(Waker::wake);
@@ -52,8 +52,8 @@ impl Inbox {
     }
 
     /// Nothing more arrives.
-    pub(crate) fn close(&self) {
-        let mut messages = self.lock();
+    pub(crate) fn close_inbox(&self) {
+        let mut messages = self.lock_messages();
         messages.closed = true;
         messages.wakers.drain(..).for_each(Waker::wake);
         self.arrived.notify_all();
@@ -73,12 +73,12 @@ impl Messages {
 impl Awaited for Inbox {
     type Value = Result<Arrived, RecvError>;
 
-    fn take(&self) -> Option<Self::Value> {
-        self.lock().next()
+    fn take_value(&self) -> Option<Self::Value> {
+        self.lock_messages().next()
     }
 
-    fn wait(&self, deadline: Option<Instant>) -> Option<Self::Value> {
-        let mut messages = self.lock();
+    fn wait_value(&self, deadline: Option<Instant>) -> Option<Self::Value> {
+        let mut messages = self.lock_messages();
         loop {
             if let Some(next) = messages.next() {
                 return Some(next);

@@ -32,7 +32,7 @@ pub(crate) struct Follower {
 
 impl Follower {
     /// Follows these addresses, which the endpoint has now as far as they are there.
-    pub(crate) fn start(shared: Arc<Shared>, addresses: Vec<SocketAddr>) -> io::Result<Follower> {
+    pub(crate) fn start_following(shared: Arc<Shared>, addresses: Vec<SocketAddr>) -> io::Result<Follower> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         // Protocol 0 of netlink is NETLINK_ROUTE.
         let told = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None)?;
@@ -40,7 +40,7 @@ impl Follower {
         let stop = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
         let until = Arc::clone(&stop);
         let thread = std::thread::Builder::new().name("headway-addresses".into());
-        let thread = thread.spawn(move || follow(&shared, &told, &until, &addresses))?;
+        let thread = thread.spawn(move || follow_addresses(&shared, &told, &until, &addresses))?;
         Ok(Follower { stop, thread: Some(thread) })
     }
 
@@ -61,7 +61,7 @@ impl Drop for Follower {
     }
 }
 
-fn follow(shared: &Shared, told: &OwnedFd, stop: &OwnedFd, addresses: &[SocketAddr]) {
+fn follow_addresses(shared: &Shared, told: &OwnedFd, stop: &OwnedFd, addresses: &[SocketAddr]) {
     let mut bound: BTreeSet<SocketAddr> = addresses.iter().copied().collect();
     loop {
         let mut fds = [PollFd::new(told, PollFlags::IN), PollFd::new(stop, PollFlags::IN)];
@@ -75,7 +75,7 @@ fn follow(shared: &Shared, told: &OwnedFd, stop: &OwnedFd, addresses: &[SocketAd
             std::thread::sleep(SETTLES);
             // Whatever was said, and however much of it was lost.
             while recv(told, &mut [0u8; 8192][..], RecvFlags::DONTWAIT).is_ok_and(|(bytes, _)| bytes > 0) {}
-            let there = present();
+            let there = present_addresses();
             for &address in addresses {
                 let (is, was) = (there.contains(&address.ip()), bound.contains(&address));
                 if is == was {
@@ -83,7 +83,7 @@ fn follow(shared: &Shared, told: &OwnedFd, stop: &OwnedFd, addresses: &[SocketAd
                 }
                 let completion = Completion::new();
                 let answer = completion.clone();
-                shared.ask(
+                shared.submit_request(
                     match is {
                         true => Request::AddAddress(address, answer),
                         false => Request::RemoveAddress(address, answer),
@@ -91,7 +91,7 @@ fn follow(shared: &Shared, told: &OwnedFd, stop: &OwnedFd, addresses: &[SocketAd
                     false,
                 );
                 // Waited for, so that the next change is compared with what the endpoint really has.
-                let outcome = completion.wait(None);
+                let outcome = completion.wait_result(None);
                 // The thread that drives sleeps at the old set of sockets.
                 shared.sockets_changed();
                 match outcome {
@@ -106,7 +106,7 @@ fn follow(shared: &Shared, told: &OwnedFd, stop: &OwnedFd, addresses: &[SocketAd
 }
 
 /// The addresses that interfaces have.
-fn present() -> BTreeSet<IpAddr> {
+fn present_addresses() -> BTreeSet<IpAddr> {
     let all = getifaddrs().into_iter().flatten();
     all.filter_map(|interface| {
         let address = interface.address?;

@@ -100,7 +100,7 @@ impl PreSharedKey {
         let mut bytes = Zeroizing::new(Vec::with_capacity(LONGEST_FILE as usize + 1));
         // One byte more than allowed, to tell a file that is too long from one that fits exactly.
         opened.take(LONGEST_FILE + 1).read_to_end(&mut bytes).map_err(failed)?;
-        let key = PreSharedKey::parse(&bytes).ok_or_else(|| KeyFileError::Form { file: file.into() })?;
+        let key = PreSharedKey::parse_file(&bytes).ok_or_else(|| KeyFileError::Form { file: file.into() })?;
         if key.is_zero() {
             return Err(KeyFileError::Zero { file: file.into() });
         }
@@ -113,7 +113,7 @@ impl PreSharedKey {
     }
 
     /// The key in the bytes of a file.
-    fn parse(bytes: &[u8]) -> Option<PreSharedKey> {
+    fn parse_file(bytes: &[u8]) -> Option<PreSharedKey> {
         let mut key = PreSharedKey([0; 32]);
         // Before digits are tried: 32 bytes are never 64 digits.
         if bytes.len() == key.0.len() {
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn keys_are_bytes_or_digits() {
-        let parse = |bytes: &[u8]| PreSharedKey::parse(bytes).map(|key| key.0.to_vec());
+        let parse = |bytes: &[u8]| PreSharedKey::parse_file(bytes).map(|key| key.0.to_vec());
         let expected: Vec<u8> = [0x0a, 0xf1].repeat(16);
         assert_eq!(parse(format!(" {}\n", "0aF1".repeat(16)).as_bytes()), Some(expected.clone()));
         assert_eq!(parse(&expected), Some(expected));

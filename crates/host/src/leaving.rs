@@ -7,7 +7,7 @@
 //! followed by another one, because some do not. A datagram that leaves in none of these ways counts as lost, with the
 //! kernel's reason.
 
-use crate::batch::{Batch, row};
+use crate::batch::{Batch, row_length};
 use crate::error::Refusal;
 use std::io;
 use std::net::SocketAddr;
@@ -30,7 +30,7 @@ pub(crate) struct Asked {
 /// Interface that takes datagrams, and its clock.
 pub(crate) trait Kernel {
     /// Takes datagrams from the front of the batch; returns their number.
-    fn take(&self, batch: &mut Batch, asked: Asked) -> io::Result<usize>;
+    fn take_batch(&self, batch: &mut Batch, asked: Asked) -> io::Result<usize>;
     /// Nanoseconds of a monotonic clock.
     fn now_ns(&self) -> u64;
 }
@@ -46,7 +46,7 @@ struct Extra {
 }
 
 impl Extra {
-    fn refused(&mut self, now: u64, why: Refusal) {
+    fn note_refusal(&mut self, now: u64, why: Refusal) {
         // Refused again within one more pause: the cause has not gone away, and the next pause is longer.
         let again = self.refusal.is_some() && now <= self.until.saturating_add(self.pause);
         self.pause = if again { self.pause.saturating_mul(2).min(LONGEST_PAUSE) } else { FIRST_PAUSE };
@@ -69,7 +69,7 @@ pub struct Refused {
 
 impl Refused {
     /// Refusals that are new.
-    pub(crate) fn without(self, before: Refused) -> Refused {
+    pub(crate) fn new_since(self, before: Refused) -> Refused {
         let first = |now, before: Option<Refusal>| if before.is_none() { now } else { None };
         Refused {
             sending: first(self.sending, before.sending),
@@ -124,13 +124,13 @@ impl Leaving {
     }
 
     /// Last refusals of the kernel.
-    pub(crate) fn refused(&self) -> Refused {
+    pub(crate) fn last_refusals(&self) -> Refused {
         Refused { sending: self.sending, marks: self.marks.refusal, rows: self.rows.refusal }
     }
 
     /// Sends the batch from the front; datagrams that the kernel has no room for stay, and those that it refuses are
     /// gone. The outcome lists those that left if that is `wanted`.
-    pub(crate) fn send(
+    pub(crate) fn send_batch(
         &mut self,
         kernel: &impl Kernel,
         batch: &mut Batch,
@@ -143,9 +143,9 @@ impl Leaving {
             let now = if paused { kernel.now_ns() } else { 0 };
             let rows = self.in_rows && now >= self.rows.until;
             let asked = Asked { rows, marks: now >= self.marks.until, alone: false };
-            match kernel.take(batch, asked) {
-                Ok(sent) => gone(batch, sent, asked, wanted, &mut outcome),
-                Err(error) => match after(&error) {
+            match kernel.take_batch(batch, asked) {
+                Ok(sent) => note_departed(batch, sent, asked, wanted, &mut outcome),
+                Err(error) => match next_after(&error) {
                     Some(next) => match next? {
                         Next::GoOn => {}
                         Next::Wait => break,
@@ -169,28 +169,28 @@ impl Leaving {
         error: io::Error,
         outcome: &mut Outcome,
     ) -> io::Result<Next> {
-        let mut why = Refusal::of(&error);
-        let Some((_, first)) = batch.waiting().first() else { return Ok(Next::GoOn) };
+        let mut why = Refusal::from_error(&error);
+        let Some((_, first)) = batch.waiting_datagrams().first() else { return Ok(Next::GoOn) };
         let (address, marked) = (first.address, asked.marks && first.tos != 0);
-        let in_row = asked.rows && row(batch.waiting()) > 1;
+        let in_row = asked.rows && row_length(batch.waiting_datagrams()) > 1;
         // A queue that is full is full with less, too.
         let tries = [(in_row, asked.marks), (marked, false)].map(|(useful, marks)| {
             (useful && !why.is_about_room()).then_some(Asked { rows: false, marks, alone: true })
         });
         for (to_blame, less) in [&mut self.rows, &mut self.marks].into_iter().zip(tries) {
             let Some(less) = less else { continue };
-            match kernel.take(batch, less) {
+            match kernel.take_batch(batch, less) {
                 // It left with less, so what it left without is to blame, and with the last reason.
                 Ok(_) => {
-                    to_blame.refused(kernel.now_ns(), why);
+                    to_blame.note_refusal(kernel.now_ns(), why);
                     // Only the first try is the row's; the second leaves out the byte.
                     outcome.cut += u64::from(in_row && less.marks == asked.marks);
-                    gone(batch, 1, less, wanted, outcome);
+                    note_departed(batch, 1, less, wanted, outcome);
                     return Ok(Next::GoOn);
                 }
-                Err(error) => match after(&error) {
+                Err(error) => match next_after(&error) {
                     Some(next) => return next,
-                    None => why = Refusal::of(&error),
+                    None => why = Refusal::from_error(&error),
                 },
             }
         }
@@ -203,7 +203,7 @@ impl Leaving {
 }
 
 /// Reaction to an error that does not depend on the extras of the call.
-fn after(error: &io::Error) -> Option<io::Result<Next>> {
+fn next_after(error: &io::Error) -> Option<io::Result<Next>> {
     match (error.kind(), error.raw_os_error()) {
         (io::ErrorKind::WouldBlock, _) => Some(Ok(Next::Wait)),
         (io::ErrorKind::Interrupted, _) => Some(Ok(Next::GoOn)),
@@ -214,8 +214,8 @@ fn after(error: &io::Error) -> Option<io::Result<Next>> {
 }
 
 /// The first `count` datagrams have left.
-fn gone(batch: &mut Batch, count: usize, asked: Asked, wanted: bool, outcome: &mut Outcome) {
-    let left = &batch.waiting()[..count];
+fn note_departed(batch: &mut Batch, count: usize, asked: Asked, wanted: bool, outcome: &mut Outcome) {
+    let left = &batch.waiting_datagrams()[..count];
     if !asked.marks {
         outcome.unmarked += left.iter().filter(|(_, envelope)| envelope.tos != 0).count() as u64;
     }
@@ -246,23 +246,23 @@ mod tests {
         }
 
         /// Sends so many alike datagrams with this type-of-service byte.
-        fn send(&self, leaving: &mut Leaving, tos: u8, count: usize) -> Outcome {
+        fn send_alike(&self, leaving: &mut Leaving, tos: u8, count: usize) -> Outcome {
             let mut batch = Batch::new(100);
             let address = SocketAddr::from(([10, 0, 0, 2], 7));
             for _ in 0..count {
                 batch.push(Envelope { address, tos, length: 80, truncated: false, answer: false });
             }
-            let outcome = leaving.send(self, &mut batch, false).expect("no error of the socket");
+            let outcome = leaving.send_batch(self, &mut batch, false).expect("no error of the socket");
             assert!(batch.is_empty());
             outcome
         }
     }
 
     impl<F: Fn(Asked, &Envelope, usize) -> Option<i32>> Kernel for Fake<F> {
-        fn take(&self, batch: &mut Batch, asked: Asked) -> io::Result<usize> {
+        fn take_batch(&self, batch: &mut Batch, asked: Asked) -> io::Result<usize> {
             self.calls.set(self.calls.get() + 1);
-            let (_, first) = batch.waiting()[0];
-            let taken = if asked.rows && !asked.alone { row(batch.waiting()) } else { 1 };
+            let (_, first) = batch.waiting_datagrams()[0];
+            let taken = if asked.rows && !asked.alone { row_length(batch.waiting_datagrams()) } else { 1 };
             if let Some(errno) = (self.refuses)(asked, &first, taken) {
                 return Err(io::Error::from_raw_os_error(errno));
             }
@@ -287,18 +287,18 @@ mod tests {
             });
             let mut leaving = Leaving::new(true);
             // A datagram without a byte cannot be refused one.
-            let outcome = kernel.send(&mut leaving, 0, 3);
-            assert_eq!((outcome.unmarked, leaving.refused()), (0, Refused::default()));
-            let outcome = kernel.send(&mut leaving, 2, 5);
+            let outcome = kernel.send_alike(&mut leaving, 0, 3);
+            assert_eq!((outcome.unmarked, leaving.last_refusals()), (0, Refused::default()));
+            let outcome = kernel.send_alike(&mut leaving, 2, 5);
             assert_eq!((outcome.told.len(), outcome.unmarked, outcome.cut), (0, 5, 0));
             let expected = Refused { marks: Some(Refusal::from_raw(errno)), ..Refused::default() };
-            assert_eq!(leaving.refused(), expected);
+            assert_eq!(leaving.last_refusals(), expected);
             // A minute of a batch each millisecond: it is requested a few times.
             let mut asked_again = 0;
             for _ in 0..60_000 {
                 kernel.now.set(kernel.now.get() + MS);
                 let before = kernel.calls.get();
-                assert_eq!(kernel.send(&mut leaving, 2, 1).unmarked, 1);
+                assert_eq!(kernel.send_alike(&mut leaving, 2, 1).unmarked, 1);
                 asked_again += usize::from(kernel.calls.get() > before + 1);
             }
             // 1 ms doubled up to a minute is 16 pauses.
@@ -307,7 +307,7 @@ mod tests {
             refusing.set(false);
             kernel.now.set(kernel.now.get() + LONGEST_PAUSE);
             kernel.left.borrow_mut().clear();
-            assert_eq!(kernel.send(&mut leaving, 2, 4).unmarked, 0);
+            assert_eq!(kernel.send_alike(&mut leaving, 2, 4).unmarked, 0);
             assert_eq!(*kernel.left.borrow(), [(2, 4)]);
         }
     }
@@ -318,14 +318,14 @@ mod tests {
         let kernel =
             Fake::new(|_, _: &Envelope, taken| (taken > 1 && refusing.replace(0) == 1).then_some(libc::EIO));
         let mut leaving = Leaving::new(true);
-        let outcome = kernel.send(&mut leaving, 2, 6);
+        let outcome = kernel.send_alike(&mut leaving, 2, 6);
         assert_eq!((outcome.told.len(), outcome.unmarked, outcome.cut), (0, 0, 1));
         assert_eq!(*kernel.left.borrow(), [(2, 1); 6]);
         let expected = Refused { rows: Some(Refusal::from_raw(libc::EIO)), ..Refused::default() };
-        assert_eq!(leaving.refused(), expected);
+        assert_eq!(leaving.last_refusals(), expected);
         kernel.now.set(kernel.now.get() + FIRST_PAUSE);
         kernel.left.borrow_mut().clear();
-        kernel.send(&mut leaving, 2, 6);
+        kernel.send_alike(&mut leaving, 2, 6);
         assert_eq!(*kernel.left.borrow(), [(2, 6)]);
     }
 
@@ -333,7 +333,7 @@ mod tests {
     fn of_a_row_with_bytes_only_what_is_refused_is_given_up() {
         let kernel = Fake::new(|asked: Asked, _: &Envelope, _| asked.marks.then_some(libc::EINVAL));
         let mut leaving = Leaving::new(true);
-        let outcome = kernel.send(&mut leaving, 2, 8);
+        let outcome = kernel.send_alike(&mut leaving, 2, 8);
         assert_eq!((outcome.unmarked, outcome.cut), (8, 0));
         // The first alone, the others in a row.
         assert_eq!(*kernel.left.borrow(), [(0, 1), (0, 7)]);
@@ -344,10 +344,10 @@ mod tests {
         for (errno, calls) in [(libc::EPERM, 3), (libc::ENETUNREACH, 3), (libc::ENOBUFS, 1)] {
             let kernel = Fake::new(|_, _: &Envelope, _| Some(errno));
             let mut leaving = Leaving::new(true);
-            let outcome = kernel.send(&mut leaving, 2, 2);
+            let outcome = kernel.send_alike(&mut leaving, 2, 2);
             let why = Some(Refusal::from_raw(errno));
             assert_eq!(outcome.told.iter().map(|(_, why)| *why).collect::<Vec<_>>(), [why; 2]);
-            assert_eq!(leaving.refused(), Refused { sending: why, ..Refused::default() });
+            assert_eq!(leaving.last_refusals(), Refused { sending: why, ..Refused::default() });
             // The first is tried as the head of a row, alone, and without its byte; the second is alone anyway.
             assert_eq!(kernel.calls.get(), calls + calls.min(2));
             // A pause would cost features for a datagram that leaves in no way.

@@ -22,7 +22,7 @@ impl PathTable {
     }
 
     /// Sets the properties of the path to `host`.
-    pub(crate) fn set(&self, host: HostId, path: Path) {
+    pub(crate) fn set_path(&self, host: HostId, path: Path) {
         let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
         let place = host.0 as usize;
         // Grows to the largest number only; numbers of peers are places in a slab, and so are small.
@@ -59,7 +59,8 @@ impl Machine {
             path: Box::new(move |peer| paths.get(peer)),
         };
         let unknown = || ConfigError::UnknownTransport(config.transport.clone());
-        let (info, capabilities) = registry::visit(&config.transport, Declared).ok_or_else(unknown)?;
+        let (info, capabilities) =
+            registry::visit_transport(&config.transport, Declared).ok_or_else(unknown)?;
         if capabilities.shared_clock && config.origin_ns.is_none() {
             return Err(ConfigError::NeedsSharedClock(info.name));
         }
@@ -67,14 +68,14 @@ impl Machine {
             return Err(ConfigError::NeedsTelemetry(info.name));
         }
         // Subflows take different paths only where paths have numbers. A user who sets `paths` sets this, too.
-        let has_manager = registry::find(&config.transport)
+        let has_manager = registry::find_entry(&config.transport)
             .is_some_and(|found| found.params.iter().any(|param| param.name == "path_manager"));
         let mut params = config.params.clone();
         if has_manager && config.path_to.is_none() && params.iter().all(|(name, _)| name != "path_manager") {
             params.push(("path_manager".into(), ParamValue::Choice("full-mesh".into())));
         }
         let fail = |source| ConfigError::Transport { name: info.name.into(), source };
-        let made = registry::machine(&config.transport, &params, context).ok_or_else(unknown)?;
+        let made = registry::make_machine(&config.transport, &params, context).ok_or_else(unknown)?;
         Ok((Machine(Checked::new(made.map_err(fail)?)), info.discipline))
     }
 }
@@ -85,7 +86,7 @@ struct Declared;
 impl TransportVisitor for Declared {
     type Output = (TransportInfo, Capabilities);
 
-    fn visit<T: Transport>(self) -> Self::Output {
+    fn visit_transport<T: Transport>(self) -> Self::Output {
         (T::INFO, T::CAPABILITIES)
     }
 }

@@ -30,8 +30,8 @@ pub(crate) const TURN: Time = Time::us(25);
 
 /// Time before its turn on a link of `rate` at which a packet may be handed over: a whole number of full packets,
 /// none where one takes longer than [`AHEAD`].
-pub(crate) fn ahead(rate: Rate, sizes: Sizes) -> Time {
-    let slot = sizes.slot(rate);
+pub(crate) fn lead_time(rate: Rate, sizes: Sizes) -> Time {
+    let slot = sizes.slot_time(rate);
     slot.saturating_mul(AHEAD.0 / slot.0.max(1))
 }
 
@@ -62,13 +62,13 @@ impl Nic {
             .ok_or_else(|| ConfigError::UnknownDiscipline(discipline.into()))?;
         let rules = rules.map_err(|source| ConfigError::Discipline { name: discipline.into(), source })?;
         // At least one packet: a thread is always late by something, and would lose that share of the link.
-        let catch_up = sizes.slot(config.rate()).saturating_mul(config.catch_up.max(1).into());
-        let ahead = ahead(config.rate(), sizes);
+        let catch_up = sizes.slot_time(config.rate()).saturating_mul(config.catch_up.max(1).into());
+        let ahead = lead_time(config.rate(), sizes);
         Ok(Nic { port: Port::new(rules, context.into()), catch_up, ahead, machine_idle: true, input: None })
     }
 
     /// An input that belongs to the instant `at`.
-    pub(crate) fn input(&mut self, at: Time) {
+    pub(crate) fn note_input(&mut self, at: Time) {
         // Only the first counts: what is pulled now was ready then at the earliest.
         self.input.get_or_insert(at);
     }
@@ -81,7 +81,7 @@ impl Nic {
     }
 
     /// Time that batches add to a round trip: a turn of each end, where packets travel in batches.
-    pub(crate) fn turns(&self) -> Time {
+    pub(crate) fn turn_time(&self) -> Time {
         if self.ahead > Time::ZERO { TURN * 2 } else { Time::ZERO }
     }
 
@@ -107,7 +107,7 @@ impl Nic {
     }
 
     /// Puts a packet on the wire, which is free.
-    pub(crate) fn transmit(&mut self, now: Time, packet: &mut Packet) {
+    pub(crate) fn transmit_packet(&mut self, now: Time, packet: &mut Packet) {
         // A machine that was not idle had this packet waiting: it starts when the wire became free.
         let ready = if self.machine_idle { self.input.unwrap_or(now) } else { Time::ZERO };
         let earliest = now.saturating_sub(self.catch_up);
@@ -116,7 +116,7 @@ impl Nic {
         self.port.transmit_idle(start, packet);
     }
 
-    pub(crate) fn counters(&self) -> PortCounters {
+    pub(crate) fn port_counters(&self) -> PortCounters {
         self.port.counters()
     }
 }

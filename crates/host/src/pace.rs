@@ -4,7 +4,7 @@
 //! counts only where there is a device behind the interface.
 #![allow(clippy::disallowed_methods, reason = "asks the kernel, by files and by a socket")]
 
-use crate::address::{loopback, unspecified};
+use crate::address::{loopback_of, unspecified_of};
 use headway_units::Rate;
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::net::if_::{InterfaceFlags, if_nametoindex};
@@ -55,48 +55,50 @@ impl Pace {
     pub fn at(local: IpAddr) -> Pace {
         let names =
             // The kernel gives a loopback interface no speed, and counting it would make the rate unknown.
-            interfaces(|name, address| !is_loopback(name) && (local.is_unspecified() || address == local));
-        let known = names.iter().filter_map(|name| Some((speed(name)?, name)));
+            matching_interfaces(|name, address| !is_loopback(name) && (local.is_unspecified() || address == local));
+        let known = names.iter().filter_map(|name| Some((interface_speed(name)?, name)));
         // The fastest: a slower pace would waste it, whereas too fast a pace only loses packets at the slower
         // ones.
         match known.max_by_key(|(rate, _)| rate.bps()) {
             Some((rate, name)) => Pace { rate, reason: PaceReason::Interface(name.clone()) },
-            None => {
-                Pace::unknown(if local.is_loopback() { interfaces(|_, a| a.is_loopback()) } else { names })
-            }
+            None => Pace::unknown_pace(if local.is_loopback() {
+                matching_interfaces(|_, a| a.is_loopback())
+            } else {
+                names
+            }),
         }
     }
 
     /// Of the interfaces with these addresses together, each of them once; of the first where there is one.
     pub fn of(addresses: &[IpAddr]) -> Pace {
-        let [first, more @ ..] = addresses else { return Pace::unknown(BTreeSet::new()) };
+        let [first, more @ ..] = addresses else { return Pace::unknown_pace(BTreeSet::new()) };
         if more.is_empty() {
             return Pace::at(*first);
         }
-        let names = interfaces(|_, address| addresses.contains(&address));
+        let names = matching_interfaces(|_, address| addresses.contains(&address));
         // One unknown speed makes the sum unknown. A sum of the others would hold all of them back.
-        let known: Option<Vec<Rate>> = names.iter().map(|name| speed(name)).collect();
+        let known: Option<Vec<Rate>> = names.iter().map(|name| interface_speed(name)).collect();
         let all = known.map(|rates| rates.iter().map(|rate| rate.bps()).sum::<u64>()).and_then(Rate::new);
         match all {
             Some(rate) => {
                 let names = names.into_iter().collect::<Vec<_>>().join(" and ");
                 Pace { rate, reason: PaceReason::Interface(names) }
             }
-            None => Pace::unknown(names),
+            None => Pace::unknown_pace(names),
         }
     }
 
     /// Of the interface through which the kernel reaches `peer`.
     pub fn to(peer: SocketAddr) -> io::Result<Pace> {
-        let socket = UdpSocket::bind((unspecified(peer.ip()), 0))?;
+        let socket = UdpSocket::bind((unspecified_of(peer.ip()), 0))?;
         // Sends nothing for UDP: the kernel only looks up the route, and with it the local address.
         socket.connect(peer)?;
         let local = socket.local_addr()?.ip();
         // Packets to an address of this host's own do not leave it.
-        Ok(Pace::at(if local == peer.ip() { loopback(local) } else { local }))
+        Ok(Pace::at(if local == peer.ip() { loopback_of(local) } else { local }))
     }
 
-    fn unknown(names: BTreeSet<String>) -> Pace {
+    fn unknown_pace(names: BTreeSet<String>) -> Pace {
         let names = names.into_iter().collect::<Vec<_>>().join(", ");
         Pace { rate: Pace::UNPACED, reason: PaceReason::Unknown(names) }
     }
@@ -119,7 +121,7 @@ fn is_loopback(name: &str) -> bool {
 }
 
 /// Names of the interfaces that are up and have an address that is wanted.
-fn interfaces(wanted: impl Fn(&str, IpAddr) -> bool) -> BTreeSet<String> {
+fn matching_interfaces(wanted: impl Fn(&str, IpAddr) -> bool) -> BTreeSet<String> {
     let all = getifaddrs().into_iter().flatten();
     let up = all.filter(|interface| interface.flags.contains(InterfaceFlags::IFF_UP));
     let named = up.filter(|i| address_of(i).is_some_and(|address| wanted(&i.interface_name, address)));
@@ -134,7 +136,7 @@ fn address_of(interface: &InterfaceAddress) -> Option<IpAddr> {
 }
 
 /// The speed of an interface that the kernel knows.
-fn speed(name: &str) -> Option<Rate> {
+fn interface_speed(name: &str) -> Option<Rate> {
     let folder = Path::new(INTERFACES).join(name);
     // In another network namespace than that of the files there may be another interface of this name.
     let number: u32 = fs::read_to_string(folder.join("ifindex")).ok()?.trim().parse().ok()?;

@@ -18,7 +18,7 @@ pub(crate) struct Port {
 }
 
 /// Addresses and marks of a datagram that leaves.
-pub(crate) fn envelope(transmit: &Transmit) -> Envelope {
+pub(crate) fn envelope_of(transmit: &Transmit) -> Envelope {
     let &Transmit { to: address, tos, length, answer, .. } = transmit;
     Envelope { address, tos, length, truncated: false, answer }
 }
@@ -37,7 +37,7 @@ impl SocketManner {
     }
 
     /// A socket at another address of an endpoint that is bound to `home`. Port 0 stands for the endpoint's, where it is free.
-    pub(crate) fn bind(&self, address: SocketAddr, home: SocketAddr) -> Result<Socket, AddressError> {
+    pub(crate) fn bind_address(&self, address: SocketAddr, home: SocketAddr) -> Result<Socket, AddressError> {
         if self.loopback_only && !address.ip().is_loopback() {
             return Err(AddressError::NotLoopback(address));
         }
@@ -47,9 +47,9 @@ impl SocketManner {
         let same_port = SocketAddr::new(address.ip(), home.port());
         // The same port first: one rule of a firewall then covers all addresses of an endpoint.
         let wanted = if address.port() == 0 { [same_port, address] } else { [address, address] };
-        let bind = |address| Socket::bind(address, self.rows, self.spin);
+        let bind = |address| Socket::bind_socket(address, self.rows, self.spin);
         let made = wanted[1..].iter().fold(bind(wanted[0]), |made, &other| made.or_else(|_| bind(other)));
-        made.map_err(|error| AddressError::Kernel { address, why: Refusal::of(&error) })
+        made.map_err(|error| AddressError::Kernel { address, why: Refusal::from_error(&error) })
     }
 }
 
@@ -65,19 +65,19 @@ impl Default for Descriptors {
 
 impl Descriptors {
     /// The socket at a place, or none.
-    pub(crate) fn set(&self, place: usize, socket: Option<&Socket>) {
+    pub(crate) fn set_socket(&self, place: usize, socket: Option<&Socket>) {
         if let Some(known) = self.0.get(place) {
-            known.store(socket.map_or(-1, Socket::descriptor), SeqCst);
+            known.store(socket.map_or(-1, Socket::raw_descriptor), SeqCst);
         }
     }
 
     /// Closes this process's copies.
-    pub(crate) fn close(&self) {
+    pub(crate) fn close_copies(&self) {
         for known in &self.0 {
             // Taken out by the swap, so that two threads of a child do not close the number twice.
             let descriptor = known.swap(-1, SeqCst);
             if descriptor >= 0 {
-                process::close(descriptor);
+                process::close_descriptor(descriptor);
             }
         }
     }

@@ -33,8 +33,8 @@ pub(crate) enum Owner {
 
 impl Owner {
     /// Owner for this process.
-    pub(crate) fn this() -> Owner {
-        let Some(page) = page() else { return Owner::Numbered(std::process::id()) };
+    pub(crate) fn this_process() -> Owner {
+        let Some(page) = shared_page() else { return Owner::Numbered(std::process::id()) };
         // Taken even if the page has a mark: a gap in the numbers does no harm.
         let fresh = LAST.fetch_add(1, Relaxed) + 1;
         match page.compare_exchange(0, fresh, Relaxed, Relaxed) {
@@ -45,10 +45,10 @@ impl Owner {
     }
 
     /// Returns an error if this process is another one.
-    pub(crate) fn check(self) -> Result<(), Forked> {
+    pub(crate) fn check_process(self) -> Result<(), Forked> {
         let is_this = match self {
             // Relaxed: the page is written once in each process, before any endpoint refers to it.
-            Owner::Marked(mark) => known().is_some_and(|page| page.load(Relaxed) == mark),
+            Owner::Marked(mark) => known_page().is_some_and(|page| page.load(Relaxed) == mark),
             Owner::Numbered(number) => std::process::id() == number,
         };
         if is_this { Ok(()) } else { Err(Forked) }
@@ -56,14 +56,14 @@ impl Owner {
 }
 
 /// The page, if it is there.
-fn known() -> Option<&'static AtomicU64> {
+fn known_page() -> Option<&'static AtomicU64> {
     // SAFETY: it is null, or to a page that is never unmapped and holds nothing else.
     unsafe { PAGE.load(Acquire).as_ref() }
 }
 
 /// The page, made if it is not there. No lock: a fork could leave one taken.
-fn page() -> Option<&'static AtomicU64> {
-    if let Some(page) = known() {
+fn shared_page() -> Option<&'static AtomicU64> {
+    if let Some(page) = known_page() {
         return Some(page);
     }
     let bytes = size_of::<AtomicU64>();
@@ -84,13 +84,13 @@ fn page() -> Option<&'static AtomicU64> {
         // Another thread was faster.
         unmade();
     }
-    known()
+    known_page()
 }
 
 /// Closes a descriptor that a fork has copied, even if this process's copy of memory still names it.
 ///
 /// Its owner in this process must never close it.
-pub(crate) fn close(fd: RawFd) {
+pub(crate) fn close_descriptor(fd: RawFd) {
     // SAFETY: a number that is not a descriptor is refused.
     unsafe { libc::close(fd) };
 }
@@ -101,12 +101,12 @@ mod tests {
 
     #[test]
     fn this_process_is_this_one_and_no_other_is() {
-        let owner = Owner::this();
-        assert_eq!(owner.check(), Ok(()));
-        assert_eq!(Owner::this().check(), Ok(()));
+        let owner = Owner::this_process();
+        assert_eq!(owner.check_process(), Ok(()));
+        assert_eq!(Owner::this_process().check_process(), Ok(()));
         let Owner::Marked(mark) = owner else { panic!("this kernel wipes no pages at a fork") };
-        assert_eq!(Owner::Marked(mark + 1).check(), Err(Forked));
-        assert_eq!(Owner::Numbered(std::process::id()).check(), Ok(()));
-        assert_eq!(Owner::Numbered(std::process::id() + 1).check(), Err(Forked));
+        assert_eq!(Owner::Marked(mark + 1).check_process(), Err(Forked));
+        assert_eq!(Owner::Numbered(std::process::id()).check_process(), Ok(()));
+        assert_eq!(Owner::Numbered(std::process::id() + 1).check_process(), Err(Forked));
     }
 }

@@ -34,28 +34,30 @@ struct Open {
 struct Qlog(Mutex<Option<Open>>);
 
 impl Qlog {
-    fn tell(&self, at: Time, record: &Value) {
+    fn write_record(&self, at: Time, record: &Value) {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(file) = &mut *open else { return };
         // Counted before the write: an event that fails to be written leaves a file without an end record
         // anyway.
-        (file.events, file.last) = (file.events + 1, milliseconds(at));
-        if file.write(record).is_err() {
+        (file.events, file.last) = (file.events + 1, to_milliseconds(at));
+        if file.append_record(record).is_err() {
             *open = None;
         }
     }
 }
 
 impl Open {
-    fn write(&mut self, record: &Value) -> Result<(), Error> {
+    fn append_record(&mut self, record: &Value) -> Result<(), Error> {
         self.file.write_all(&[SEPARATOR])?;
         serde_json::to_writer(&mut self.file, record)?;
         self.file.write_all(b"\n")
     }
 
-    fn end(&mut self) -> Result<(), Error> {
+    fn end_trace(&mut self) -> Result<(), Error> {
         let (events, last) = (self.events, self.last);
-        self.write(&json!({ "time": last, "name": "headway:trace_ended", "data": { "events": events } }))?;
+        self.append_record(
+            &json!({ "time": last, "name": "headway:trace_ended", "data": { "events": events } }),
+        )?;
         self.file.flush()
     }
 }
@@ -64,7 +66,7 @@ impl Drop for Qlog {
     fn drop(&mut self) {
         let open = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
         // If the end cannot be written, readers of the trace report that it is missing.
-        let _ = open.as_mut().map(Open::end);
+        let _ = open.as_mut().map(Open::end_trace);
     }
 }
 
@@ -83,13 +85,13 @@ fn event_name(what: &MessageEventKind) -> &'static str {
 }
 
 /// Milliseconds, as qlog has them, to the nanosecond.
-fn milliseconds(at: Time) -> f64 {
+fn to_milliseconds(at: Time) -> f64 {
     // Divided in integers first: picoseconds above 2^53 (2.5 hours) are not exact as floating point.
     (at.0 / 1000) as f64 / 1e6
 }
 
 /// An event as a record.
-fn record(event: &MessageEvent) -> Value {
+fn event_record(event: &MessageEvent) -> Value {
     let MessageEvent { at, peer, message, what } = *event;
     let mut data = json!({ "peer": peer.to_string(), "message": message });
     match what {
@@ -106,7 +108,7 @@ fn record(event: &MessageEvent) -> Value {
         MessageEventKind::Marked => {}
         MessageEventKind::Completed { bytes } => data["bytes"] = bytes.into(),
     }
-    json!({ "time": milliseconds(at), "name": format!("headway:{}", event_name(&what)), "data": data })
+    json!({ "time": to_milliseconds(at), "name": format!("headway:{}", event_name(&what)), "data": data })
 }
 
 /// An event of a path as a record.
@@ -117,7 +119,7 @@ fn path_record(event: &PathEvent) -> Value {
         "local": local.to_string(),
         "remote": remote.to_string(),
     });
-    json!({ "time": milliseconds(at), "name": format!("headway:path_{}", what.name()), "data": data })
+    json!({ "time": to_milliseconds(at), "name": format!("headway:path_{}", what.name()), "data": data })
 }
 
 /// Of an endpoint: where it is, what it talks over, and where its clock is zero on the machine's.
@@ -135,7 +137,7 @@ pub(crate) type Observers = (Option<Observer>, Option<PathObserver>);
     clippy::disallowed_methods,
     reason = "the file is the endpoint's own, and says which time of day it begins at"
 )]
-pub(crate) fn observers(path: &Path, of: &Of<'_>, next: Observers) -> Result<Observers, Error> {
+pub(crate) fn qlog_observers(path: &Path, of: &Of<'_>, next: Observers) -> Result<Observers, Error> {
     // Read next to the monotonic clock, by which it is moved back to the endpoint's time zero.
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     let reference = since.saturating_sub(u128::from(monotonic_ns().saturating_sub(of.origin_ns)));
@@ -154,19 +156,19 @@ pub(crate) fn observers(path: &Path, of: &Of<'_>, next: Observers) -> Result<Obs
         },
     });
     let mut open = Open { file: BufWriter::new(File::create(path)?), events: 0, last: 0.0 };
-    open.write(&head)?;
+    open.append_record(&head)?;
     // A file that cannot be written to is an error of `bind`, and not one that shows up with the first event.
     open.file.flush()?;
     let qlog = Arc::new(Qlog(Mutex::new(Some(open))));
     let (same, (next, next_path)) = (Arc::clone(&qlog), next);
     let of_messages = Arc::new(move |event: &MessageEvent| {
-        qlog.tell(event.at, &record(event));
+        qlog.write_record(event.at, &event_record(event));
         if let Some(next) = &next {
             next(event);
         }
     });
     let of_paths = Arc::new(move |event: &PathEvent| {
-        same.tell(event.at, &path_record(event));
+        same.write_record(event.at, &path_record(event));
         if let Some(next) = &next_path {
             next(event);
         }

@@ -4,7 +4,7 @@
 //! The descriptor is one of `epoll` around two others: a counter that is written when something is there, and a timer for
 //! the calls that wait for too long. It is readable until [`Queue::next`] has nothing more to give.
 
-use crate::completion::{Completion, deadline};
+use crate::completion::{Completion, deadline_after};
 use crate::core::{Purpose, SendOptions};
 use crate::endpoint::{CallHandle, Endpoint, Inner, Received, SendHandle};
 use crate::error::{BindError, CallError, RecvError, SendError};
@@ -129,14 +129,14 @@ impl Wake for Ringer {
     fn wake(self: Arc<Self>) {
         if let Some(number) = self.number {
             // Before the bell: whoever hears it must find the number.
-            locked(&self.bell.over).push_back(number);
+            lock_ignoring_poison(&self.bell.over).push_back(number);
         }
-        self.bell.ring();
+        self.bell.ring_bell();
     }
 }
 
 impl Bell {
-    fn ring(&self) {
+    fn ring_bell(&self) {
         // One write is enough until it is read.
         if !self.rung.swap(true, SeqCst) {
             // A descriptor with a full counter is readable as well.
@@ -145,7 +145,7 @@ impl Bell {
     }
 
     /// Clears the notification; returns true if it was set.
-    fn hush(&self) -> bool {
+    fn clear_bell(&self) -> bool {
         let rung = self.rung.load(SeqCst);
         if rung {
             // The counter is read before the flag is cleared. The other way round, a ring in between would set
@@ -157,7 +157,7 @@ impl Bell {
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_ignoring_poison<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -170,10 +170,10 @@ impl Queue {
     pub fn new(endpoint: &Endpoint) -> Result<Queue, BindError> {
         endpoint.check_process()?;
         let failed = |source| BindError::Io { what: "making a descriptor", source };
-        Queue::made(Arc::clone(endpoint.inner())).map_err(failed)
+        Queue::from_inner(Arc::clone(endpoint.shared_inner())).map_err(failed)
     }
 
-    fn made(inner: Arc<Inner>) -> io::Result<Queue> {
+    fn from_inner(inner: Arc<Inner>) -> io::Result<Queue> {
         let counter = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
@@ -182,17 +182,17 @@ impl Queue {
         epoll::add(&epoll, &timer, EventData::new_u64(1), EventFlags::IN)?;
         let bell = Arc::new(Bell { over: Mutex::default(), rung: AtomicBool::new(false), counter });
         let arrivals = Arc::new(Ringer { bell: Arc::clone(&bell), number: None }).into();
-        inner.shared().begin_to_follow();
+        inner.shared_state().begin_to_follow();
         // Messages that have arrived before are there: the first call finds them.
-        bell.ring();
+        bell.ring_bell();
         Ok(Queue { inner, books: Mutex::default(), bell, arrivals, timer, epoll })
     }
 
     /// Begins to send a message; `tag` names its outcome. The answer is for [`Queue::cancel`].
     pub fn send(&self, peer: SocketAddr, bytes: impl Into<Bytes>, tag: u64) -> Result<u64, SendError> {
         let body = Body::Whole(bytes.into());
-        let handle = self.inner.send(peer, body, SendOptions::default(), Purpose::Plain, None)?;
-        Ok(self.open(tag, Waited::Send(handle), None))
+        let handle = self.inner.submit_send(peer, body, SendOptions::default(), Purpose::Plain, None)?;
+        Ok(self.open_entry(tag, Waited::Send(handle), None))
     }
 
     /// Begins a call, which waits for `longest` at most; `None` = [`crate::Config::call_timeout`].
@@ -203,24 +203,24 @@ impl Queue {
         tag: u64,
         longest: Option<Duration>,
     ) -> Result<u64, SendError> {
-        let until = deadline(longest.unwrap_or(self.inner.call_timeout()));
-        let call = self.inner.call(peer, request.into(), false)?;
-        Ok(self.open(tag, Waited::Call(CallHandle(call)), until))
+        let until = deadline_after(longest.unwrap_or(self.inner.call_timeout()));
+        let call = self.inner.start_call(peer, request.into(), false)?;
+        Ok(self.open_entry(tag, Waited::Call(CallHandle(call)), until))
     }
 
     /// Begins to reply to a request; `tag` names its outcome.
     pub fn reply(&self, request: &Received, bytes: impl Into<Bytes>, tag: u64) -> Result<u64, SendError> {
-        Ok(self.open(tag, Waited::Send(request.reply(bytes)?), None))
+        Ok(self.open_entry(tag, Waited::Send(request.reply(bytes)?), None))
     }
 
     /// Forgets something that is under way: its outcome is not reported. A call's reply is given up, and a message is
     /// sent all the same.
     pub fn cancel(&self, number: u64) {
-        if self.inner.shared().owned().is_err() {
+        if self.inner.shared_state().check_owner().is_err() {
             return;
         }
         let open = {
-            let mut books = locked(&self.books);
+            let mut books = lock_ignoring_poison(&self.books);
             let open = books.open.remove(&number);
             if let Some(at) = open.as_ref().and_then(|open| open.deadline) {
                 books.deadlines.remove(&(at, number));
@@ -237,7 +237,7 @@ impl Queue {
     /// [`RecvError::Closed`] when the endpoint is closed and there is nothing more; [`RecvError::Forked`] when it belongs to
     /// another process, whose events are not touched.
     pub fn next(&self) -> Result<Option<Outcome>, RecvError> {
-        self.inner.shared().owned()?;
+        self.inner.shared_state().check_owner()?;
         loop {
             // Before calls that are late: a reply that has come counts, even if it was not fetched in
             // time.
@@ -247,24 +247,24 @@ impl Queue {
             if let Some(outcome) = self.take_late() {
                 return Ok(Some(outcome));
             }
-            match self.inner.shared().inbox.poll_take(&self.arrivals) {
+            match self.inner.shared_state().inbox.poll_take(&self.arrivals) {
                 Some(Ok(message)) => return Ok(Some(Outcome::Message(Received::new(message, &self.inner)))),
-                Some(Err(closed)) if locked(&self.books).open.is_empty() => return Err(closed),
+                Some(Err(closed)) if lock_ignoring_poison(&self.books).open.is_empty() => return Err(closed),
                 // Requests that are open fail at once, and are returned next.
                 Some(Err(_)) => {}
                 None => {}
             }
             // A later notification means that the next call finds something.
-            if !self.bell.hush() {
+            if !self.bell.clear_bell() {
                 return Ok(None);
             }
         }
     }
 
-    fn open(&self, tag: u64, what: Waited, deadline: Option<Instant>) -> u64 {
+    fn open_entry(&self, tag: u64, what: Waited, deadline: Option<Instant>) -> u64 {
         // The books are unlocked before the waker is set below, which rings at once if the outcome is there.
         let (number, again) = {
-            let mut books = locked(&self.books);
+            let mut books = lock_ignoring_poison(&self.books);
             books.next += 1;
             let number = books.next;
             let again = match &what {
@@ -276,7 +276,7 @@ impl Queue {
                 books.deadlines.insert((at, number));
                 // An earlier timer stays: `take_late` sets it for the next deadline when it expires.
                 if books.armed.is_none_or(|armed| at < armed) {
-                    self.arm(&mut books, Some(at));
+                    self.arm_timer(&mut books, Some(at));
                 }
             }
             (number, again)
@@ -292,9 +292,9 @@ impl Queue {
     /// The next operation that is over.
     fn take_over(&self) -> Option<Outcome> {
         loop {
-            let number = locked(&self.bell.over).pop_front()?;
+            let number = lock_ignoring_poison(&self.bell.over).pop_front()?;
             let open = {
-                let mut books = locked(&self.books);
+                let mut books = lock_ignoring_poison(&self.books);
                 let open = books.open.remove(&number);
                 if let Some(at) = open.as_ref().and_then(|open| open.deadline) {
                     books.deadlines.remove(&(at, number));
@@ -302,7 +302,7 @@ impl Queue {
                 open
             };
             // `None` of an operation that was cancelled, or whose time-out has been returned.
-            if let Some(outcome) = open.and_then(|open| open.outcome()) {
+            if let Some(outcome) = open.and_then(|open| open.take_outcome()) {
                 return Some(outcome);
             }
         }
@@ -310,7 +310,7 @@ impl Queue {
 
     /// The next call that has waited for too long.
     fn take_late(&self) -> Option<Outcome> {
-        let mut books = locked(&self.books);
+        let mut books = lock_ignoring_poison(&self.books);
         let armed = books.armed?;
         #[allow(clippy::disallowed_methods, reason = "applications wait in real time")]
         let now = Instant::now();
@@ -331,7 +331,7 @@ impl Queue {
             first => {
                 // A timer that has expired keeps the descriptor readable until it is set again or stopped.
                 if armed <= now {
-                    self.arm(&mut books, first.map(|(at, _)| at));
+                    self.arm_timer(&mut books, first.map(|(at, _)| at));
                 }
                 None
             }
@@ -339,7 +339,7 @@ impl Queue {
     }
 
     /// Sets the timer, or stops it; either makes it unreadable.
-    fn arm(&self, books: &mut Books, at: Option<Instant>) {
+    fn arm_timer(&self, books: &mut Books, at: Option<Instant>) {
         #[allow(clippy::disallowed_methods, reason = "applications wait in real time")]
         // 0 would stop the timer instead of letting it expire at once (timerfd_settime(2)).
         let left = |at: Instant| at.saturating_duration_since(Instant::now()).max(Duration::from_nanos(1));
@@ -370,7 +370,7 @@ impl Again {
 }
 
 impl Open {
-    fn outcome(self) -> Option<Outcome> {
+    fn take_outcome(self) -> Option<Outcome> {
         let tag = self.tag;
         match self.what {
             Waited::Send(handle) => handle.try_wait().map(|result| Outcome::Sent { tag, result }),
@@ -390,12 +390,14 @@ impl AsFd for Queue {
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        self.inner.shared().cease_to_follow();
+        self.inner.shared_state().cease_to_follow();
     }
 }
 
 impl fmt::Debug for Queue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Queue").field("open", &locked(&self.books).open.len()).finish_non_exhaustive()
+        f.debug_struct("Queue")
+            .field("open", &lock_ignoring_poison(&self.books).open.len())
+            .finish_non_exhaustive()
     }
 }

@@ -20,7 +20,7 @@ impl ReplayWindow {
             // `next` is one more than the highest, and would not fit.
             return number < u64::MAX;
         }
-        let (word, bit) = place(number);
+        let (word, bit) = bit_place(number);
         // One word less than the ring holds: the word of the highest number is only partly of this turn.
         number.saturating_add(WINDOW) >= self.next && self.words[word] & bit == 0
     }
@@ -35,12 +35,12 @@ impl ReplayWindow {
             (0..fresh).for_each(|n| self.words[((to - n) % WORDS as u64) as usize] = 0);
             self.next = number + 1;
         }
-        let (word, bit) = place(number);
+        let (word, bit) = bit_place(number);
         self.words[word] |= bit;
     }
 }
 
-fn place(number: u64) -> (usize, u64) {
+fn bit_place(number: u64) -> (usize, u64) {
     ((number / 64 % WORDS as u64) as usize, 1 << (number % 64))
 }
 

@@ -24,10 +24,10 @@ pub(crate) enum Waiting {
 }
 
 impl Waiting {
-    pub(crate) fn fail(self, error: SendError) {
+    pub(crate) fn fail_with(self, error: SendError) {
         match self {
-            Waiting::Send(completion) => completion.complete(Err(error)),
-            Waiting::Call(_, completion) => completion.complete(Err(error.into())),
+            Waiting::Send(completion) => completion.put_result(Err(error)),
+            Waiting::Call(_, completion) => completion.put_result(Err(error.into())),
         }
     }
 }
@@ -53,14 +53,14 @@ impl Request {
     }
 
     /// The endpoint is closed.
-    pub(crate) fn refuse(self) {
+    pub(crate) fn refuse_closed(self) {
         match self {
-            Request::Send(_, waiting) => waiting.fail(SendError::Closed),
+            Request::Send(_, waiting) => waiting.fail_with(SendError::Closed),
             Request::Abandon(..) => {}
-            Request::Measure(completion) => completion.complete(None),
-            Request::Paths(completion) => completion.complete(None),
+            Request::Measure(completion) => completion.put_result(None),
+            Request::Paths(completion) => completion.put_result(None),
             Request::AddAddress(_, completion) | Request::RemoveAddress(_, completion) => {
-                completion.complete(Err(AddressError::Closed));
+                completion.put_result(Err(AddressError::Closed));
             }
         }
     }
@@ -69,12 +69,12 @@ impl Request {
 impl Awaited for Completion<SendOutcome> {
     type Value = SendOutcome;
 
-    fn take(&self) -> Option<SendOutcome> {
-        Completion::take(self)
+    fn take_value(&self) -> Option<SendOutcome> {
+        Completion::take_result(self)
     }
 
-    fn wait(&self, deadline: Option<Instant>) -> Option<SendOutcome> {
-        Completion::wait(self, deadline)
+    fn wait_value(&self, deadline: Option<Instant>) -> Option<SendOutcome> {
+        Completion::wait_result(self, deadline)
     }
 
     fn leads_on(_: &SendOutcome) -> bool {
@@ -85,12 +85,12 @@ impl Awaited for Completion<SendOutcome> {
 impl Awaited for Completion<CallOutcome> {
     type Value = CallOutcome;
 
-    fn take(&self) -> Option<CallOutcome> {
-        Completion::take(self)
+    fn take_value(&self) -> Option<CallOutcome> {
+        Completion::take_result(self)
     }
 
-    fn wait(&self, deadline: Option<Instant>) -> Option<CallOutcome> {
-        Completion::wait(self, deadline)
+    fn wait_value(&self, deadline: Option<Instant>) -> Option<CallOutcome> {
+        Completion::wait_result(self, deadline)
     }
 
     /// An application that has called is likely to call again.

@@ -48,7 +48,7 @@ impl Cipher {
     }
 
     /// Cipher of two hosts that announce these two.
-    fn agreed(mine: Cipher, theirs: u8) -> Cipher {
+    fn agreed_cipher(mine: Cipher, theirs: u8) -> Cipher {
         // Any other number, also one of a later version, means ChaCha20-Poly1305, which every host has.
         let both = mine == Cipher::Aes128Gcm && theirs == Cipher::Aes128Gcm as u8;
         if both { Cipher::Aes128Gcm } else { Cipher::ChaCha20Poly1305 }
@@ -68,7 +68,7 @@ impl fmt::Debug for Secret {
 impl Secret {
     /// The cookie that the host at `address` is to show while this endpoint's incarnation is `epoch`, after
     /// `meetings` incarnations of that host; never 0.
-    pub(crate) fn cookie(&self, address: SocketAddr, epoch: u64, meetings: u64) -> u64 {
+    pub(crate) fn cookie_for(&self, address: SocketAddr, epoch: u64, meetings: u64) -> u64 {
         let mut hasher = SipHasher24::new_with_key(&self.0);
         match address.ip() {
             IpAddr::V4(ip) => hasher.write(&ip.octets()),
@@ -119,7 +119,7 @@ impl Authorities {
     }
 
     /// The key whose holder made a handshake; the first one where no key is shared.
-    pub(crate) fn of(&self, datagram: &[u8]) -> Option<usize> {
+    pub(crate) fn find_signer(&self, datagram: &[u8]) -> Option<usize> {
         if self.0.is_empty() {
             return Some(0);
         }
@@ -168,21 +168,21 @@ impl DataKey {
 impl Authority {
     pub(crate) fn new(key: &PreSharedKey, cipher: Cipher) -> Authority {
         let root = Hkdf::<Sha256>::new(Some(b"headway host 2"), &key.0);
-        let handshake = Hmac::<Sha256>::new_from_slice(&*expand(&root, &[b"handshake"]));
+        let handshake = Hmac::<Sha256>::new_from_slice(&*expand_key(&root, &[b"handshake"]));
         let handshake = handshake.unwrap_or_else(|_| unreachable!("any length will do"));
         Authority { root, handshake, cipher }
     }
 
     /// The cipher that this endpoint announces.
-    pub(crate) fn cipher(&self) -> Cipher {
+    pub(crate) fn announced_cipher(&self) -> Cipher {
         self.cipher
     }
 
     /// Authenticates a handshake.
-    pub(crate) fn sign(&self, bytes: &mut [u8]) {
+    pub(crate) fn sign_handshake(&self, bytes: &mut [u8]) {
         // Never for bytes that this endpoint made.
-        let Some((covered, _)) = Handshake::covered(bytes) else { return };
-        let code = self.code(covered).finalize().into_bytes();
+        let Some((covered, _)) = Handshake::covered_bytes(bytes) else { return };
+        let code = self.handshake_code(covered).finalize().into_bytes();
         if let Some(mac) = Handshake::mac_mut(bytes) {
             // Truncated to 128 bits, as HMAC allows (RFC 2104, section 5).
             mac.copy_from_slice(&code[..SEAL_TAG]);
@@ -191,13 +191,13 @@ impl Authority {
 
     /// True if a handshake comes from a holder of the key.
     pub(crate) fn is_genuine(&self, bytes: &[u8]) -> bool {
-        let Some((covered, said)) = Handshake::covered(bytes) else { return false };
+        let Some((covered, said)) = Handshake::covered_bytes(bytes) else { return false };
         // In constant time: a comparison that ends at the first difference would let a forger find the code
         // byte by byte.
-        self.code(covered).verify_truncated_left(said).is_ok()
+        self.handshake_code(covered).verify_truncated_left(said).is_ok()
     }
 
-    fn code(&self, covered: [&[u8]; 2]) -> Hmac<Sha256> {
+    fn handshake_code(&self, covered: [&[u8]; 2]) -> Hmac<Sha256> {
         // A clone has the key's state already; a new one would hash the key for each handshake.
         let mut mac = self.handshake.clone();
         covered.into_iter().for_each(|piece| mac.update(piece));
@@ -206,20 +206,20 @@ impl Authority {
 
     /// The secrets of a meeting, from the shared key and an exchange with the peer, whose public half is `theirs`; `None`
     /// when that gives nothing.
-    pub(crate) fn agree(
+    pub(crate) fn agree_chains(
         &self,
         m: &Meeting,
         exchange: &mut Exchange,
         theirs: &[u8; SHARE_BYTES],
     ) -> Option<Chain> {
-        let ours = exchange.share();
-        let secret = exchange.agree(theirs)?;
-        let agreed = Hkdf::<Sha256>::new(Some(&*expand(&self.root, &[b"exchange 3"])), secret.as_bytes());
-        let cipher = Cipher::agreed(self.cipher, m.cipher);
+        let ours = exchange.public_half();
+        let secret = exchange.agree_secret(theirs)?;
+        let agreed = Hkdf::<Sha256>::new(Some(&*expand_key(&self.root, &[b"exchange 3"])), secret.as_bytes());
+        let cipher = Cipher::agreed_cipher(self.cipher, m.cipher);
         let way = |numbers: [u64; 4], from: &[u8; SHARE_BYTES], to: &[u8; SHARE_BYTES]| {
             let numbers = numbers.map(u64::to_be_bytes);
             // All pieces but the label have a fixed length, so no two meetings give the same string.
-            expand(&agreed, &[b"way", numbers.as_flattened(), from, to, &[cipher as u8]])
+            expand_key(&agreed, &[b"way", numbers.as_flattened(), from, to, &[cipher as u8]])
         };
         // From the sender's side in both lines, so that one end's `own` is the other end's `peer`.
         let own = way([m.local_epoch, m.peer_epoch, m.expected, m.shown], &ours, theirs);
@@ -231,26 +231,26 @@ impl Authority {
 impl Chain {
     /// The keys of the next generation. What they came from is overwritten by what those after it will come from. `None`
     /// cannot happen with keys of the right length.
-    pub(crate) fn step(&mut self) -> Option<Seals> {
+    pub(crate) fn next_seals(&mut self) -> Option<Seals> {
         let roots = [&self.own, &self.peer].map(|secret| Hkdf::<Sha256>::from_prk(&**secret).ok());
         let [Some(own), Some(peer)] = roots else { return None };
-        let key = |root| DataKey::new(self.cipher, &expand(root, &[b"data"]));
-        let headers = HeaderChecks::new(&expand(&own, &[b"header"]), &expand(&peer, &[b"header"]));
+        let key = |root| DataKey::new(self.cipher, &expand_key(root, &[b"data"]));
+        let headers = HeaderChecks::new(&expand_key(&own, &[b"header"]), &expand_key(&peer, &[b"header"]));
         let seals = Seals { seal: key(&own)?, open: key(&peer)?, headers };
         // Last: from here on the secrets that gave these keys are gone.
-        (self.own, self.peer) = (expand(&own, &[b"next"]), expand(&peer, &[b"next"]));
+        (self.own, self.peer) = (expand_key(&own, &[b"next"]), expand_key(&peer, &[b"next"]));
         Some(seals)
     }
 }
 
-fn expand(root: &Hkdf<Sha256>, info: &[&[u8]]) -> Zeroizing<[u8; 32]> {
+fn expand_key(root: &Hkdf<Sha256>, info: &[&[u8]]) -> Zeroizing<[u8; 32]> {
     let mut key = Zeroizing::new([0; 32]);
     let expanded = root.expand_multi_info(info, &mut *key);
     debug_assert!(expanded.is_ok(), "32 bytes are not too many");
     key
 }
 
-fn nonce(counter: u64) -> Nonce {
+fn nonce_of(counter: u64) -> Nonce {
     let mut nonce = [0; 12];
     // 96 bits as RFC 5116 wants them; the upper 32 stay zero, because each direction has a key of its own.
     nonce[4..].copy_from_slice(&counter.to_be_bytes());
@@ -260,29 +260,39 @@ fn nonce(counter: u64) -> Nonce {
 impl Seals {
     /// Seals `payload` in place; returns the tag that goes behind it. `None` cannot happen for payload of a
     /// datagram's length.
-    pub(crate) fn seal(&self, counter: u64, header: &[u8], payload: &mut [u8]) -> Option<[u8; SEAL_TAG]> {
-        let tag = self.seal.0.seal_in_place_separate_tag(nonce(counter), Aad::from(header), payload);
+    pub(crate) fn seal_payload(
+        &self,
+        counter: u64,
+        header: &[u8],
+        payload: &mut [u8],
+    ) -> Option<[u8; SEAL_TAG]> {
+        let tag = self.seal.0.seal_in_place_separate_tag(nonce_of(counter), Aad::from(header), payload);
         tag.ok()?.as_ref().try_into().ok()
     }
 
     /// Opens `sealed`, payload and tag, in place; the payload if it is genuine.
-    pub(crate) fn open<'a>(&self, counter: u64, header: &[u8], sealed: &'a mut [u8]) -> Option<&'a [u8]> {
-        let opened = self.open.0.open_in_place(nonce(counter), Aad::from(header), sealed);
+    pub(crate) fn open_payload<'a>(
+        &self,
+        counter: u64,
+        header: &[u8],
+        sealed: &'a mut [u8],
+    ) -> Option<&'a [u8]> {
+        let opened = self.open.0.open_in_place(nonce_of(counter), Aad::from(header), sealed);
         opened.ok().map(|payload| &*payload)
     }
 }
 
 /// Two ends of a meeting that announce these ciphers.
 #[cfg(test)]
-pub(crate) fn chains(a: Cipher, b: Cipher) -> (Chain, Chain) {
-    let mut halves = [Exchange::of(&[3; 32]), Exchange::of(&[4; 32])];
-    let shares = halves.each_ref().map(Exchange::share);
+pub(crate) fn agreed_chains(a: Cipher, b: Cipher) -> (Chain, Chain) {
+    let mut halves = [Exchange::from_private(&[3; 32]), Exchange::from_private(&[4; 32])];
+    let shares = halves.each_ref().map(Exchange::public_half);
     let mut chain = |end: usize, mine, theirs: Cipher, numbers: [u64; 4]| {
         let [local_epoch, peer_epoch, shown, expected] = numbers;
         let (cipher, share) = (theirs as u8, shares[end]);
         let meeting = Meeting { local_epoch, peer_epoch, shown, expected, cipher, key: 0, share };
         let authority = Authority::new(&PreSharedKey([9; 32]), mine);
-        authority.agree(&meeting, &mut halves[end], &shares[1 - end]).expect("a secret")
+        authority.agree_chains(&meeting, &mut halves[end], &shares[1 - end]).expect("a secret")
     };
     (chain(0, a, b, [1, 2, 3, 4]), chain(1, b, a, [2, 1, 4, 3]))
 }
@@ -296,15 +306,15 @@ mod tests {
 
     const CIPHERS: [Cipher; 2] = [Cipher::Aes128Gcm, Cipher::ChaCha20Poly1305];
 
-    fn bytes(hex: &str) -> Vec<u8> {
+    fn hex_bytes(hex: &str) -> Vec<u8> {
         let digits = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("digits");
         (0..hex.len()).step_by(2).map(digits).collect()
     }
 
     /// Their keys of the first generation.
-    fn pair(a: Cipher, b: Cipher) -> (Seals, Seals) {
-        let (mut one, mut other) = chains(a, b);
-        (one.step().expect("keys"), other.step().expect("keys"))
+    fn first_seals(a: Cipher, b: Cipher) -> (Seals, Seals) {
+        let (mut one, mut other) = agreed_chains(a, b);
+        (one.next_seals().expect("keys"), other.next_seals().expect("keys"))
     }
 
     /// Made by X25519 and HKDF in thirty lines of Python: key of payload and of headers for one way, by generation.
@@ -340,13 +350,13 @@ mod tests {
     fn another_implementation_makes_the_same_keys() {
         let whole = |hex: &str| -> [u8; 32] {
             let mut key = [0; 32];
-            key[..hex.len() / 2].copy_from_slice(&bytes(hex));
+            key[..hex.len() / 2].copy_from_slice(&hex_bytes(hex));
             key
         };
         for (cipher, generations) in OTHERS {
-            let (mut one, mut other) = chains(cipher, cipher);
+            let (mut one, mut other) = agreed_chains(cipher, cipher);
             for [data, header] in generations {
-                let (ours, theirs) = (one.step().expect("keys"), other.step().expect("keys"));
+                let (ours, theirs) = (one.next_seals().expect("keys"), other.next_seals().expect("keys"));
                 let expected = DataKey::new(cipher, &whole(data)).expect("a key");
                 let expected = Seals {
                     seal: DataKey::new(cipher, &whole(data)).expect("a key"),
@@ -354,13 +364,13 @@ mod tests {
                     headers: HeaderChecks::new(&whole(header), &whole(header)),
                 };
                 let mut sealed = b"payload".to_vec();
-                let tag = ours.seal(7, b"header", &mut sealed).expect("sealed");
+                let tag = ours.seal_payload(7, b"header", &mut sealed).expect("sealed");
                 sealed.extend(tag);
                 let front = [5; headway_packet::WIRE_FRONT];
                 for opening in [&expected, &theirs] {
-                    let opened = opening.open(7, b"header", &mut sealed.clone()).map(<[u8]>::to_vec);
+                    let opened = opening.open_payload(7, b"header", &mut sealed.clone()).map(<[u8]>::to_vec);
                     assert_eq!(opened.as_deref(), Some(&b"payload"[..]), "{cipher:?}");
-                    assert!(opening.headers.is_genuine(false, &front, &ours.headers.make(&front)));
+                    assert!(opening.headers.is_genuine(false, &front, &ours.headers.make_check(&front)));
                 }
             }
         }
@@ -378,12 +388,13 @@ mod tests {
             key: 0,
             share: [0; 32],
         };
-        let theirs = Exchange::of(&[4; 32]).share();
+        let theirs = Exchange::from_private(&[4; 32]).public_half();
         let sealed = |key: u8, mine: u8, theirs: [u8; 32], cipher: Cipher, meeting: &Meeting| {
             let authority = Authority::new(&PreSharedKey([key; 32]), cipher);
-            let mut chain =
-                authority.agree(meeting, &mut Exchange::of(&[mine; 32]), &theirs).expect("a secret");
-            chain.step().expect("keys").seal(0, b"header", &mut []).expect("sealed")
+            let mut chain = authority
+                .agree_chains(meeting, &mut Exchange::from_private(&[mine; 32]), &theirs)
+                .expect("a secret");
+            chain.next_seals().expect("keys").seal_payload(0, b"header", &mut []).expect("sealed")
         };
         let (chacha, aes) = (Cipher::ChaCha20Poly1305, Cipher::Aes128Gcm);
         let usual = sealed(9, 3, theirs, chacha, &base);
@@ -391,7 +402,7 @@ mod tests {
         let others = [
             sealed(8, 3, theirs, chacha, &base),
             sealed(9, 5, theirs, chacha, &base),
-            sealed(9, 3, Exchange::of(&[6; 32]).share(), chacha, &base),
+            sealed(9, 3, Exchange::from_private(&[6; 32]).public_half(), chacha, &base),
             sealed(9, 3, theirs, aes, &Meeting { cipher: 2, ..base }),
             sealed(9, 3, theirs, chacha, &Meeting { local_epoch: 7, ..base }),
             sealed(9, 3, theirs, chacha, &Meeting { peer_epoch: 7, ..base }),
@@ -407,11 +418,11 @@ mod tests {
         let key = || DataKey::new(Cipher::Aes128Gcm, &[0; 32]).expect("a key");
         let seals = Seals { seal: key(), open: key(), headers: HeaderChecks::new(&[0; 32], &[0; 32]) };
         let mut payload = [0; 16];
-        let tag = seals.seal(0, &[], &mut payload).expect("short");
-        assert_eq!(payload[..], bytes("0388dace60b6a392f328c2b971b2fe78"));
-        assert_eq!(tag[..], bytes("ab6e47d42cec13bdf53a67b21257bddf"));
+        let tag = seals.seal_payload(0, &[], &mut payload).expect("short");
+        assert_eq!(payload[..], hex_bytes("0388dace60b6a392f328c2b971b2fe78"));
+        assert_eq!(tag[..], hex_bytes("ab6e47d42cec13bdf53a67b21257bddf"));
         let mut sealed = [payload, tag].concat();
-        assert_eq!(seals.open(0, &[], &mut sealed), Some(&[0; 16][..]));
+        assert_eq!(seals.open_payload(0, &[], &mut sealed), Some(&[0; 16][..]));
     }
 
     /// The same key, nonce and header in two libraries that have nothing in common.
@@ -431,7 +442,7 @@ mod tests {
                 let (mut ours, mut theirs) = (plain.clone(), plain.clone());
                 let tag =
                     Seals { seal: made(), open: made(), headers: HeaderChecks::new(&[0; 32], &[0; 32]) }
-                        .seal(counter, &header, &mut ours)
+                        .seal_payload(counter, &header, &mut ours)
                         .expect("sealed");
                 let room = theirs.as_mut_slice().into();
                 let other: [u8; 16] = match cipher {
@@ -450,23 +461,27 @@ mod tests {
     #[test]
     fn either_end_opens_what_the_other_sealed_and_nothing_else() {
         for (a, b) in CIPHERS.iter().flat_map(|&a| CIPHERS.map(|b| (a, b))) {
-            let (one, other) = pair(a, b);
+            let (one, other) = first_seals(a, b);
             let mut sealed = b"payload".to_vec();
-            let tag = one.seal(5, b"header", &mut sealed).expect("sealed");
+            let tag = one.seal_payload(5, b"header", &mut sealed).expect("sealed");
             sealed.extend(tag);
             assert_eq!(
-                other.open(5, b"header", &mut sealed.clone()),
+                other.open_payload(5, b"header", &mut sealed.clone()),
                 Some(&b"payload"[..]),
                 "{a:?} and {b:?}"
             );
-            assert_eq!(other.open(6, b"header", &mut sealed.clone()), None);
-            assert_eq!(other.open(5, b"Header", &mut sealed.clone()), None);
-            assert_eq!(one.open(5, b"header", &mut sealed.clone()), None, "not what it sealed itself");
+            assert_eq!(other.open_payload(6, b"header", &mut sealed.clone()), None);
+            assert_eq!(other.open_payload(5, b"Header", &mut sealed.clone()), None);
+            assert_eq!(
+                one.open_payload(5, b"header", &mut sealed.clone()),
+                None,
+                "not what it sealed itself"
+            );
             for at in 0..sealed.len() {
                 let mut changed = sealed.clone();
                 changed[at] ^= 1;
-                assert_eq!(other.open(5, b"header", &mut changed), None);
-                assert_eq!(other.open(5, b"header", &mut sealed[..at].to_vec()), None);
+                assert_eq!(other.open_payload(5, b"header", &mut changed), None);
+                assert_eq!(other.open_payload(5, b"header", &mut sealed[..at].to_vec()), None);
             }
         }
     }

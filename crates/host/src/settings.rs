@@ -45,7 +45,7 @@ const SLOWEST: Rate = match Rate::new(1_000) {
     None => Rate::gbps(1),
 };
 
-fn duration() -> ParamKind {
+fn duration_kind() -> ParamKind {
     ParamKind::Time { min: Time::ns(1), max: LONGEST }
 }
 
@@ -53,27 +53,27 @@ fn duration_or_none() -> ParamKind {
     ParamKind::Time { min: Time::ZERO, max: LONGEST }
 }
 
-fn rate() -> ParamKind {
+fn rate_kind() -> ParamKind {
     ParamKind::Rate { min: SLOWEST, max: Rate::gbps(100_000) }
 }
 
-fn bytes() -> ParamKind {
+fn bytes_kind() -> ParamKind {
     ParamKind::Bytes { min: 1, max: u64::MAX }
 }
 
-fn count() -> ParamKind {
+fn count_kind() -> ParamKind {
     ParamKind::Int { min: 1, max: 1 << 20 }
 }
 
-fn datagrams() -> ParamKind {
+fn datagrams_kind() -> ParamKind {
     ParamKind::Int { min: 1, max: 1 << 31 }
 }
 
-fn boolean() -> ParamKind {
+fn boolean_kind() -> ParamKind {
     ParamKind::Bool
 }
 
-fn mtu() -> ParamKind {
+fn mtu_kind() -> ParamKind {
     ParamKind::Int { min: MIN_MTU.into(), max: MAX_MTU.into() }
 }
 
@@ -124,19 +124,19 @@ pub const SETTINGS: &[Setting] = &[
         name: "renew_datagrams",
         example: "1048576",
         meaning: "Datagrams that are sealed with one generation of keys, from 1 to 2^31.",
-        takes: value!(datagrams, Int, |config, count| config.renewal.datagrams = count as u32),
+        takes: value!(datagrams_kind, Int, |config, count| config.renewal.datagrams = count as u32),
     },
     Setting {
         name: "renew_after",
         example: "60 s",
         meaning: "Time for which one generation of keys seals; at least `renew_late`.",
-        takes: value!(duration, Time, |config, time| config.renewal.time = time),
+        takes: value!(duration_kind, Time, |config, time| config.renewal.time = time),
     },
     Setting {
         name: "renew_late",
         example: "1 s",
         meaning: "Time for which keys of before a renewal are kept for late datagrams, from 1 us to 1000 s.",
-        takes: value!(duration, Time, |config, time| config.renewal.late = time),
+        takes: value!(duration_kind, Time, |config, time| config.renewal.late = time),
     },
     Setting {
         name: "trace_file",
@@ -148,13 +148,13 @@ pub const SETTINGS: &[Setting] = &[
         name: "rate",
         example: "25 Gbps",
         meaning: "Rate of this host's link, instead of the one that the kernel reports.",
-        takes: value!(rate, Rate, |config, rate| config.nic = Some(rate)),
+        takes: value!(rate_kind, Rate, |config, rate| config.nic = Some(rate)),
     },
     Setting {
         name: "mtu",
         example: "9000",
         meaning: "Largest IP packet on every path, in bytes; both ends must have the same.",
-        takes: value!(mtu, Int, |config, bytes| config.mtu = bytes as u16),
+        takes: value!(mtu_kind, Int, |config, bytes| config.mtu = bytes as u16),
     },
     Setting {
         name: "round_trip",
@@ -166,13 +166,13 @@ pub const SETTINGS: &[Setting] = &[
         name: "max_round_trip",
         example: "5 ms",
         meaning: "Longest round trip when nothing is lost, which sizes time-outs.",
-        takes: value!(duration, Time, |config, time| config.path.max_rtt = time),
+        takes: value!(duration_kind, Time, |config, time| config.path.max_rtt = time),
     },
     Setting {
         name: "bottleneck",
         example: "100 Gbps",
         meaning: "Rate of the slowest link of every path, if it is slower than this host's.",
-        takes: value!(rate, Rate, |config, rate| config.path.bottleneck = rate),
+        takes: value!(rate_kind, Rate, |config, rate| config.path.bottleneck = rate),
     },
     Setting {
         name: "clock",
@@ -184,7 +184,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "telemetry",
         example: "true",
         meaning: "True if switches on every path write stamps into packets (in-band telemetry), for transports that need it.",
-        takes: value!(boolean, Bool, |config, telemetry| config.telemetry = telemetry),
+        takes: value!(boolean_kind, Bool, |config, telemetry| config.telemetry = telemetry),
     },
     Setting {
         name: "addresses",
@@ -196,61 +196,61 @@ pub const SETTINGS: &[Setting] = &[
         name: "follow_interfaces",
         example: "true",
         meaning: "True if addresses go when their interfaces lose them, and come back with them.",
-        takes: value!(boolean, Bool, |config, follow| config.follow_interfaces = follow),
+        takes: value!(boolean_kind, Bool, |config, follow| config.follow_interfaces = follow),
     },
     Setting {
         name: "path_timeout",
         example: "200 ms",
         meaning: "Silence of a path after which others take its place.",
-        takes: value!(duration, Time, |config, time| config.path_timeout = time),
+        takes: value!(duration_kind, Time, |config, time| config.path_timeout = time),
     },
     Setting {
         name: "total_bytes",
         example: "1 GB",
         meaning: "Most memory that all messages take.",
-        takes: value!(bytes, Int, |config, bytes| config.limits.total_bytes = bytes),
+        takes: value!(bytes_kind, Int, |config, bytes| config.limits.total_bytes = bytes),
     },
     Setting {
         name: "peer_bytes",
         example: "256 MB",
         meaning: "Most memory that messages to and from one peer take.",
-        takes: value!(bytes, Int, |config, bytes| config.limits.peer_bytes = bytes),
+        takes: value!(bytes_kind, Int, |config, bytes| config.limits.peer_bytes = bytes),
     },
     Setting {
         name: "message_bytes",
         example: "64 MB",
         meaning: "Longest message that is sent or accepted.",
-        takes: value!(bytes, Int, |config, bytes| config.limits.message_bytes = bytes),
+        takes: value!(bytes_kind, Int, |config, bytes| config.limits.message_bytes = bytes),
     },
     Setting {
         name: "peer_messages",
         example: "256",
         meaning: "Messages under way at a time to one peer, and from one peer.",
-        takes: value!(count, Int, |config, count| config.limits.peer_messages = count as u32),
+        takes: value!(count_kind, Int, |config, count| config.limits.peer_messages = count as u32),
     },
     Setting {
         name: "peers",
         example: "4096",
         meaning: "Peers that are remembered.",
-        takes: value!(count, Int, |config, count| config.limits.peers = count as u32),
+        takes: value!(count_kind, Int, |config, count| config.limits.peers = count as u32),
     },
     Setting {
         name: "peer_timeout",
         example: "30 s",
         meaning: "Silence after which a peer counts as unreachable.",
-        takes: value!(duration, Time, |config, time| config.peer_timeout = time),
+        takes: value!(duration_kind, Time, |config, time| config.peer_timeout = time),
     },
     Setting {
         name: "progress_timeout",
         example: "60 s",
         meaning: "Time for which a message may be without progress while its peer answers.",
-        takes: value!(duration, Time, |config, time| config.progress_timeout = time),
+        takes: value!(duration_kind, Time, |config, time| config.progress_timeout = time),
     },
     Setting {
         name: "call_timeout",
         example: "60 s",
         meaning: "Longest wait of a call for its reply, where the call does not say.",
-        takes: value!(duration, Time, |config, time| config.call_timeout = time),
+        takes: value!(duration_kind, Time, |config, time| config.call_timeout = time),
     },
     Setting {
         name: "spin",
@@ -297,8 +297,9 @@ impl Config {
                 parameters.push((name, value));
             } else {
                 let setting = SETTINGS.iter().find(|setting| setting.name == name);
-                let setting = setting.ok_or_else(|| unknown(name, SETTINGS.iter().map(|s| s.name)))?;
-                setting.apply(&mut config, value)?;
+                let setting =
+                    setting.ok_or_else(|| unknown_setting(name, SETTINGS.iter().map(|s| s.name)))?;
+                setting.apply_value(&mut config, value)?;
             }
         }
         for (name, value) in parameters {
@@ -309,7 +310,7 @@ impl Config {
 
     fn set_parameter(&mut self, name: &str, value: &str) -> Result<(), SettingError> {
         let (of, parameter) = name.split_once('.').unwrap_or((name, ""));
-        let entry = headway_transport::registry::find(&self.transport)
+        let entry = headway_transport::registry::find_entry(&self.transport)
             .ok_or_else(|| ConfigError::UnknownTransport(self.transport.clone()))?;
         let (specs, values) = if of == "transport" {
             (entry.params, &mut self.params)
@@ -321,20 +322,20 @@ impl Config {
         };
         let Some(spec) = specs.iter().find(|spec| spec.name == parameter) else {
             let full: Vec<String> = specs.iter().map(|spec| format!("{of}.{}", spec.name)).collect();
-            return Err(unknown(name, full.iter().map(String::as_str)));
+            return Err(unknown_setting(name, full.iter().map(String::as_str)));
         };
-        values.push((parameter.into(), read(name, spec, value)?));
+        values.push((parameter.into(), read_value(name, spec, value)?));
         Ok(())
     }
 }
 
 impl Setting {
-    fn key(&self, file: &str) -> Result<PreSharedKey, SettingError> {
+    fn read_key(&self, file: &str) -> Result<PreSharedKey, SettingError> {
         PreSharedKey::read(Path::new(file))
             .map_err(|error| SettingError::Key { name: self.name.into(), error })
     }
 
-    fn apply(&self, config: &mut Config, value: &str) -> Result<(), SettingError> {
+    fn apply_value(&self, config: &mut Config, value: &str) -> Result<(), SettingError> {
         let wrong = |expected: &str| SettingError::Value {
             name: self.name.into(),
             value: value.into(),
@@ -342,7 +343,7 @@ impl Setting {
         };
         match self.takes {
             Takes::Transport => {
-                if headway_transport::registry::find(value).is_none() {
+                if headway_transport::registry::find_entry(value).is_none() {
                     return Err(ConfigError::UnknownTransport(value.into()).into());
                 }
                 config.transport = value.into();
@@ -377,11 +378,11 @@ impl Setting {
                 })?;
             }
             Takes::KeyFile => {
-                config.admission = Admission::PreSharedKey(self.key(value)?);
+                config.admission = Admission::PreSharedKey(self.read_key(value)?);
             }
             Takes::TraceFile if value.is_empty() => return Err(wrong("the path of a file")),
             Takes::TraceFile => config.trace_file = Some(value.into()),
-            Takes::OtherKeyFile => config.other_key = Some(self.key(value)?),
+            Takes::OtherKeyFile => config.other_key = Some(self.read_key(value)?),
             Takes::Clock => {
                 config.origin_ns = match value {
                     // Origin 0 is the monotonic clock itself, which all processes of a machine share.
@@ -392,34 +393,37 @@ impl Setting {
             }
             Takes::RoundTrip if value == "measured" => config.round_trip = RoundTrip::Measured,
             Takes::RoundTrip => {
-                let spec = self.spec(duration());
-                let Ok(ParamValue::Time(time)) = spec.read(value) else {
-                    return Err(wrong(&format!("`measured`, or {}", spec.kind.expected())));
+                let spec = self.param_spec(duration_kind());
+                let Ok(ParamValue::Time(time)) = spec.read_value(value) else {
+                    return Err(wrong(&format!("`measured`, or {}", spec.kind.expected_form())));
                 };
                 config.round_trip = RoundTrip::Given;
                 config.path.base_rtt = time;
                 // The longest round trip is never below the base one.
                 config.path.max_rtt = config.path.max_rtt.max(time);
             }
-            Takes::Value(kind, set) => set(config, read(self.name, &self.spec(kind()), value)?),
+            Takes::Value(kind, set) => set(config, read_value(self.name, &self.param_spec(kind()), value)?),
         }
         Ok(())
     }
 
-    fn spec(&self, kind: ParamKind) -> ParamSpec {
+    fn param_spec(&self, kind: ParamKind) -> ParamSpec {
         // The default is not read: a setting that is not given leaves the configuration alone.
         ParamSpec { name: self.name, kind, default: ParamValue::Int(0), doc: self.meaning }
     }
 }
 
-fn read(name: &str, spec: &ParamSpec, value: &str) -> Result<ParamValue, SettingError> {
-    let wrong =
-        |_| SettingError::Value { name: name.into(), value: value.into(), expected: spec.kind.expected() };
-    spec.read(value).map_err(wrong)
+fn read_value(name: &str, spec: &ParamSpec, value: &str) -> Result<ParamValue, SettingError> {
+    let wrong = |_| SettingError::Value {
+        name: name.into(),
+        value: value.into(),
+        expected: spec.kind.expected_form(),
+    };
+    spec.read_value(value).map_err(wrong)
 }
 
-fn unknown<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> SettingError {
-    SettingError::Unknown { name: name.into(), help: names::suggestion(name, known) }
+fn unknown_setting<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> SettingError {
+    SettingError::Unknown { name: name.into(), help: names::name_suggestion(name, known) }
 }
 
 #[cfg(test)]
@@ -427,7 +431,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    fn wrong(settings: &[(&str, &str)]) -> String {
+    fn settings_error(settings: &[(&str, &str)]) -> String {
         Config::from_settings(settings.iter().copied()).expect_err("refused").to_string()
     }
 
@@ -450,25 +454,31 @@ mod tests {
     #[test]
     fn mistakes_say_where_and_what_would_be_right() {
         assert_eq!(
-            wrong(&[("transprt", "homa")]),
+            settings_error(&[("transprt", "homa")]),
             "there is no setting `transprt`: did you mean `transport`?"
         );
         // The middle letters are Cyrillic, so no name is near enough to be suggested.
-        assert_eq!(wrong(&[("transport", "hома")]).find("there is no transport `"), Some(0));
+        assert_eq!(settings_error(&[("transport", "hома")]).find("there is no transport `"), Some(0));
         assert_eq!(
-            wrong(&[("mtu", "90000")]),
+            settings_error(&[("mtu", "90000")]),
             "setting `mtu` is `90000`, and takes a whole number from 256 to 9216"
         );
-        assert!(wrong(&[("rate", "25")]).contains("takes a rate with a unit"));
-        assert!(wrong(&[("rate", "0 Gbps")]).contains("takes a rate with a unit"));
-        assert!(wrong(&[("allow", "10.0.0.0/33")]).contains("networks with the lengths of their prefixes"));
-        assert!(wrong(&[("transport.zzz", "1"), ("transport", "tcp")]).contains("there is no setting"));
-        assert!(wrong(&[("mtu", "1500"), ("mtu", "9000")]).contains("said before"));
+        assert!(settings_error(&[("rate", "25")]).contains("takes a rate with a unit"));
+        assert!(settings_error(&[("rate", "0 Gbps")]).contains("takes a rate with a unit"));
         assert!(
-            wrong(&[("allow", "10.0.0.0/8"), ("key_file", "key")]).contains("`allow`, which excludes it")
+            settings_error(&[("allow", "10.0.0.0/33")])
+                .contains("networks with the lengths of their prefixes")
+        );
+        assert!(
+            settings_error(&[("transport.zzz", "1"), ("transport", "tcp")]).contains("there is no setting")
+        );
+        assert!(settings_error(&[("mtu", "1500"), ("mtu", "9000")]).contains("said before"));
+        assert!(
+            settings_error(&[("allow", "10.0.0.0/8"), ("key_file", "key")])
+                .contains("`allow`, which excludes it")
         );
         for name in ["key_file", "other_key_file"] {
-            let said = wrong(&[(name, "/there/is/none")]);
+            let said = settings_error(&[(name, "/there/is/none")]);
             assert!(
                 said.starts_with(&format!("setting `{name}`: ")) && said.contains("/there/is/none"),
                 "{said}"
@@ -490,7 +500,7 @@ mod tests {
         let settings = [("transport.token_lifetime", "100000"), ("transport", "phost")];
         let config = Config::from_settings(settings).expect("taken");
         assert_eq!(config.params, [("token_lifetime".to_string(), ParamValue::Float(1e5))]);
-        let near = wrong(&[("transport.token_lifetme", "1"), ("transport", "phost")]);
+        let near = settings_error(&[("transport.token_lifetme", "1"), ("transport", "phost")]);
         assert!(near.ends_with("did you mean `transport.token_lifetime`?"), "{near}");
     }
 

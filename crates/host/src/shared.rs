@@ -137,31 +137,31 @@ pub(crate) struct Shared {
     stop: AtomicBool,
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_ignoring_poison<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn timespec(time: Time) -> Timespec {
+fn to_timespec(time: Time) -> Timespec {
     // Rounded up: a wait that ends a moment early would be for nothing.
     let ns = time.0.div_ceil(1000);
     Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 }
 }
 
 /// True if `other` comes before `than`, which may be never.
-fn sooner(other: Option<Time>, than: Option<Time>) -> bool {
+fn is_sooner(other: Option<Time>, than: Option<Time>) -> bool {
     other.is_some_and(|other| than.is_none_or(|than| other < than))
 }
 
-fn wake(eventfd: &OwnedFd) {
+fn signal_eventfd(eventfd: &OwnedFd) {
     // An event with a full counter wakes as well.
     let _ = rustix::io::write(eventfd, &1u64.to_ne_bytes());
 }
 
 /// Sleeps until a datagram arrives, which it answers, somebody wakes the thread, or so much time has passed.
-fn sleep(sockets: &Handles, blocked: bool, woken: &OwnedFd, longest: Option<Time>) -> bool {
+fn sleep_until_ready(sockets: &Handles, blocked: bool, woken: &OwnedFd, longest: Option<Time>) -> bool {
     // A socket is nearly always writable, so asking for that without need would never let the thread sleep.
     let interest = if blocked { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
-    let longest = longest.map(timespec);
+    let longest = longest.map(to_timespec);
     // Whatever else the reason why it returns, the next turn looks.
     // The usual case takes no allocation.
     let (arrived, told) = if let [socket] = &sockets[..] {
@@ -197,7 +197,7 @@ impl Shared {
         counters: Arc<Counters>,
         manner: Manner,
     ) -> io::Result<Shared> {
-        let sockets = driver.descriptors();
+        let sockets = driver.socket_descriptors();
         let seat = Seat {
             driver: Some(driver),
             attendant_sleeps: None,
@@ -209,7 +209,7 @@ impl Shared {
             heavy: None,
         };
         Ok(Shared {
-            owner: Owner::this(),
+            owner: Owner::this_process(),
             let_go: AtomicBool::new(false),
             sockets,
             seat: Mutex::new(seat),
@@ -233,8 +233,8 @@ impl Shared {
 
     /// Checks that this process bound the endpoint. In another one nothing of it may be touched: a thread that the fork
     /// left behind may have had any of its locks.
-    pub(crate) fn owned(&self) -> Result<(), Forked> {
-        self.owner.check()
+    pub(crate) fn check_owner(&self) -> Result<(), Forked> {
+        self.owner.check_process()
     }
 
     /// In a process that does not own the endpoint: closes this process's descriptors of it, once. The owner has its own.
@@ -244,44 +244,44 @@ impl Shared {
         }
         // The owner of the descriptors is never dropped here, as it would close their numbers a second time.
         std::mem::forget(Arc::clone(self));
-        self.sockets.close();
+        self.sockets.close_copies();
         for fd in [&self.attendant, &self.keeper, &self.timer] {
-            process::close(fd.as_raw_fd());
+            process::close_descriptor(fd.as_raw_fd());
         }
     }
 
     /// Hands a request to the endpoint. A caller that `stays` waits for it at once, by [`Shared::wait`].
-    pub(crate) fn ask(&self, request: Request, stays: bool) {
-        if let Some(mut seat) = self.seat() {
+    pub(crate) fn submit_request(&self, request: Request, stays: bool) {
+        if let Some(mut seat) = self.lock_seat() {
             let Some(driver) = seat.driver.as_mut() else {
                 drop(seat);
-                return request.refuse();
+                return request.refuse_closed();
             };
-            let now = driver.now();
+            let now = driver.clock_time();
             let replies = request.is_reply();
             self.take_requests(driver, now);
-            driver.take(now, request);
-            driver.settle(now);
-            match driver.transmit(now) {
+            driver.take_request(now, request);
+            driver.settle_work(now);
+            match driver.transmit_batch(now) {
                 Ok(_) => self.hand_over(&mut seat, now, stays, replies),
-                Err(_) => self.end(&mut seat),
+                Err(_) => self.end_endpoint(&mut seat),
             }
             return;
         }
-        let mut requests = locked(&self.requests);
+        let mut requests = lock_ignoring_poison(&self.requests);
         // With the lock held, so that no request comes in after `end` has refused all.
         if self.stop.load(SeqCst) {
             drop(requests);
-            return request.refuse();
+            return request.refuse_closed();
         }
         requests.push(request);
         drop(requests);
-        self.tell();
+        self.wake_driver();
     }
 
     /// Locks the driver. Turns are short, so that the thread waits, unless heavy work is under way or this thread has
     /// the lock and is in an observer.
-    fn seat(&self) -> Option<MutexGuard<'_, Seat>> {
+    fn lock_seat(&self) -> Option<MutexGuard<'_, Seat>> {
         if !self.heavy.load(SeqCst) && !is_observing() {
             // Waiting is right here: what the lock's holder does is short, and handing the request over would
             // take two wake-ups.
@@ -303,21 +303,21 @@ impl Shared {
                 Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
             }
         }
-        locked(&self.seat)
+        lock_ignoring_poison(&self.seat)
     }
 
     /// Wakes a thread that takes the requests. A thread that leaves checks if it was woken just before.
-    fn tell(&self) {
+    fn wake_driver(&self) {
         // One wake-up is enough for all requests until they are taken.
         if !self.told.swap(true, SeqCst) {
             // The other may be at the socket, but would only wake to find nothing for it.
-            wake(if self.attended.load(SeqCst) { &self.attendant } else { &self.keeper });
+            signal_eventfd(if self.attended.load(SeqCst) { &self.attendant } else { &self.keeper });
         }
     }
 
     fn tell_keeper_to_drive(&self) {
         if !self.urgent.swap(true, SeqCst) {
-            wake(&self.keeper);
+            signal_eventfd(&self.keeper);
         }
     }
 
@@ -326,8 +326,8 @@ impl Shared {
         // Cleared before the list is taken: a request that comes in between wakes a thread once too often, and
         // is never left behind.
         if self.told.swap(false, SeqCst) {
-            let requests = std::mem::take(&mut *locked(&self.requests));
-            requests.into_iter().for_each(|request| driver.take(now, request));
+            let requests = std::mem::take(&mut *lock_ignoring_poison(&self.requests));
+            requests.into_iter().for_each(|request| driver.take_request(now, request));
         }
     }
 
@@ -339,28 +339,28 @@ impl Shared {
         let next = driver.next_timeout();
         let attended = self.attended.load(SeqCst);
         if attended {
-            let precise = now < seat.precise && sooner(next, seat.attendant_sleeps);
+            let precise = now < seat.precise && is_sooner(next, seat.attendant_sleeps);
             // Something changed that the thread asleep at the socket cannot see: it has to poll for room, wake
             // earlier, or take its result.
             if driver.is_blocked() || precise || answered {
-                wake(&self.attendant);
+                signal_eventfd(&self.attendant);
             }
             if let Some(next) = next {
                 self.set_timer(seat, now, next.max(now.saturating_add(PERIOD)));
             }
         } else if self.kept.load(SeqCst) {
-            if driver.is_blocked() || sooner(next, seat.keeper_sleeps) {
-                wake(&self.keeper);
+            if driver.is_blocked() || is_sooner(next, seat.keeper_sleeps) {
+                signal_eventfd(&self.keeper);
             }
         // A caller that stays attends next, and does all this itself.
         } else if !stays {
             seat.came_back(now);
-            self.entrust(seat, now, replies);
+            self.hand_to_keeper(seat, now, replies);
         }
     }
 
     /// Records if something heavy is under way, or was until lately.
-    fn weigh(&self, seat: &mut Seat, now: Time) {
+    fn update_load(&self, seat: &mut Seat, now: Time) {
         if seat.driver.as_ref().is_some_and(|driver| !driver.is_light()) {
             seat.heavy = Some(now);
             self.heavy.store(true, SeqCst);
@@ -374,20 +374,21 @@ impl Shared {
 
     /// No thread is at the socket: the background thread comes, after a grace unless there is much to do. The grace may
     /// be longer for an application that `returns` at once.
-    fn entrust(&self, seat: &mut Seat, now: Time, returns: bool) {
+    fn hand_to_keeper(&self, seat: &mut Seat, now: Time, returns: bool) {
         seat.left = Some(now);
-        self.weigh(seat, now);
+        self.update_load(seat, now);
         let light = seat.driver.as_ref().is_none_or(Driver::is_light);
         if !light || self.followers.load(SeqCst) > 0 {
             self.tell_keeper_to_drive();
-        } else if !(returns && seat.timer.is_some_and(|timer| timer <= now.saturating_add(self.grace(seat))))
+        } else if !(returns
+            && seat.timer.is_some_and(|timer| timer <= now.saturating_add(self.grace_time(seat))))
         {
             self.set_timer(seat, now, now.saturating_add(GRACE));
         }
     }
 
     /// The longest that an application has to come back.
-    fn grace(&self, seat: &Seat) -> Time {
+    fn grace_time(&self, seat: &Seat) -> Time {
         // An acknowledgement may be late by this much, so only an application with a history gets the longer
         // one.
         if seat.at_once >= OFTEN { self.manner.late.clamp(PERIOD, LONGEST_LATE) } else { PERIOD }
@@ -402,22 +403,22 @@ impl Shared {
         }
         seat.timer = Some(at);
         // Never 0, which would stop the timer instead.
-        self.arm(at.saturating_sub(now).max(Time::us(1)));
+        self.arm_timer(at.saturating_sub(now).max(Time::us(1)));
     }
 
     /// Puts off the background thread's timer, if it is set for soon: a thread is about to wait for the peer, which
     /// leaves the time to do so, and is likely to come back. A wake-up would delay that call.
     fn put_off(&self, seat: &mut Seat, now: Time) {
         if seat.timer.is_some_and(|timer| timer < now.saturating_add(GRACE)) {
-            let grace = self.grace(seat);
+            let grace = self.grace_time(seat);
             seat.timer = Some(now.saturating_add(grace));
-            self.arm(grace);
+            self.arm_timer(grace);
         }
     }
 
-    fn arm(&self, time: Time) {
+    fn arm_timer(&self, time: Time) {
         let once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let spec = Itimerspec { it_interval: once, it_value: timespec(time) };
+        let spec = Itimerspec { it_interval: once, it_value: to_timespec(time) };
         if timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &spec).is_err() {
             // A timer that exists takes any time; if it fails nevertheless, the background thread drives at
             // once.
@@ -426,41 +427,41 @@ impl Shared {
     }
 
     /// Waits for something, until `deadline` at most, and drives the endpoint meanwhile if that is best.
-    pub(crate) fn wait<A: Awaited>(&self, what: &A, deadline: Option<Instant>) -> Option<A::Value> {
+    pub(crate) fn wait_driving<A: Awaited>(&self, what: &A, deadline: Option<Instant>) -> Option<A::Value> {
         // Before any lock: a result that is there needs no driver.
-        if let Some(value) = what.take() {
+        if let Some(value) = what.take_value() {
             return Some(value);
         }
-        let seat = if self.manner.attended { self.seat() } else { None };
-        let Some(seat) = seat else { return self.follow(what, deadline) };
+        let seat = if self.manner.attended { self.lock_seat() } else { None };
+        let Some(seat) = seat else { return self.wait_following(what, deadline) };
         let others = self.attended.load(SeqCst) || self.followers.load(SeqCst) > 0;
         // Looked at with the lock held, because whoever attends sets `attended` with it.
         if others || self.heavy.load(SeqCst) {
             drop(seat);
-            return self.follow(what, deadline);
+            return self.wait_following(what, deadline);
         }
         self.attended.store(true, SeqCst);
-        match self.attend(seat, what, deadline) {
+        match self.drive_until(seat, what, deadline) {
             Ended::Here(value) => value,
-            Ended::Heavy => self.follow(what, deadline),
+            Ended::Heavy => self.wait_following(what, deadline),
         }
     }
 
     /// Waits while others drive.
-    fn follow<A: Awaited>(&self, what: &A, deadline: Option<Instant>) -> Option<A::Value> {
+    fn wait_following<A: Awaited>(&self, what: &A, deadline: Option<Instant>) -> Option<A::Value> {
         // Counted before `kept` is read. The background thread clears `kept` before it reads the count, so
         // that one of the two sees the other.
         self.followers.fetch_add(1, SeqCst);
         if !self.attended.load(SeqCst) && !self.kept.load(SeqCst) {
             self.tell_keeper_to_drive();
         }
-        let value = what.wait(deadline);
+        let value = what.wait_value(deadline);
         self.followers.fetch_sub(1, SeqCst);
         value
     }
 
     /// Drives until the awaited result is there, the deadline has passed, or there is too much to do.
-    fn attend<'a, A: Awaited>(
+    fn drive_until<'a, A: Awaited>(
         &'a self,
         mut seat: MutexGuard<'a, Seat>,
         what: &A,
@@ -468,28 +469,28 @@ impl Shared {
     ) -> Ended<A::Value> {
         let (mut arrived, mut spins_until) = (false, None);
         if let Some(driver) = &seat.driver {
-            let now = driver.now();
+            let now = driver.clock_time();
             seat.came_back(now);
         }
         loop {
             let turn = match seat.driver.as_mut() {
                 Some(driver) => self.attend_once(driver, arrived, what),
-                None => return self.closed(what),
+                None => return self.closed_value(what),
             };
             let Ok((now, value)) = turn else {
-                self.end(&mut seat);
-                return self.closed(what);
+                self.end_endpoint(&mut seat);
+                return self.closed_value(what);
             };
             let late = deadline.is_some_and(|deadline| time_left(deadline).is_none());
             // The result counts even if it came after the deadline.
             if value.is_some() || late {
-                self.leave(&mut seat, now);
+                self.stop_attending(&mut seat, now);
                 return Ended::Here(value);
             }
-            let Some(driver) = seat.driver.as_mut() else { return self.closed(what) };
+            let Some(driver) = seat.driver.as_mut() else { return self.closed_value(what) };
             if !driver.is_light() {
-                self.weigh(&mut seat, now);
-                self.leave(&mut seat, now);
+                self.update_load(&mut seat, now);
+                self.stop_attending(&mut seat, now);
                 return Ended::Heavy;
             }
             if now < *spins_until.get_or_insert(now.saturating_add(self.manner.spin)) {
@@ -500,12 +501,13 @@ impl Shared {
                 arrived = true;
             } else {
                 // Taken with the lock held; while this thread sleeps without it another may change the sockets.
-                let (handle, blocked, due) = (driver.handles(), driver.is_blocked(), driver.next_timeout());
+                let (handle, blocked, due) =
+                    (driver.socket_handles(), driver.is_blocked(), driver.next_timeout());
                 let precise = due.filter(|_| now < seat.precise);
                 // Known to threads that hand in requests: they wake this one only for something earlier.
                 seat.attendant_sleeps = precise;
                 if let (Some(due), None) = (due, precise) {
-                    let latest = now.saturating_add(self.grace(&seat));
+                    let latest = now.saturating_add(self.grace_time(&seat));
                     self.set_timer(&mut seat, now, due.max(latest));
                 }
                 self.put_off(&mut seat, now);
@@ -515,7 +517,7 @@ impl Shared {
                     // The longest time whose picoseconds fit into 64 bits.
                     left.map(|left| Time::ns(u64::try_from(left.as_nanos()).unwrap_or(u64::MAX / 1000)));
                 let longest = [left, precise.map(|at| at.saturating_sub(now))].into_iter().flatten().min();
-                arrived = sleep(&handle, blocked, &self.attendant, longest);
+                arrived = sleep_until_ready(&handle, blocked, &self.attendant, longest);
             }
             // Spins rather than sleeps: this thread was just woken, and a second wake-up would double the
             // delay.
@@ -530,82 +532,87 @@ impl Shared {
         arrived: bool,
         what: &A,
     ) -> io::Result<(Time, Option<A::Value>)> {
-        let now = if arrived { driver.receive()?.1 } else { driver.now() };
+        let now = if arrived { driver.receive_batch()?.1 } else { driver.clock_time() };
         self.take_requests(driver, now);
-        driver.settle(now);
+        driver.settle_work(now);
         // Followers have been woken.
         driver.has_answered();
         // Before transmitting, to know whether the application is about to send something that the answers may
         // leave with.
-        let value = what.take();
+        let value = what.take_value();
         // The background thread has the grace, if it does not sleep at the socket.
         let later = value.as_ref().is_some_and(A::leads_on) && !self.kept.load(SeqCst) && driver.is_light();
         if !later {
-            driver.transmit(now)?;
+            driver.transmit_batch(now)?;
         }
         // Once more, because transmitting may complete a message as well.
-        Ok((now, value.or_else(|| what.take())))
+        Ok((now, value.or_else(|| what.take_value())))
     }
 
-    fn closed<A: Awaited>(&self, what: &A) -> Ended<A::Value> {
+    fn closed_value<A: Awaited>(&self, what: &A) -> Ended<A::Value> {
         self.attended.store(false, SeqCst);
-        Ended::Here(what.take())
+        Ended::Here(what.take_value())
     }
 
     /// An application no longer attends.
-    fn leave(&self, seat: &mut Seat, now: Time) {
+    fn stop_attending(&self, seat: &mut Seat, now: Time) {
         self.attended.store(false, SeqCst);
         if self.told.load(SeqCst) {
-            wake(&self.keeper);
+            signal_eventfd(&self.keeper);
         }
         if !self.kept.load(SeqCst) {
-            self.entrust(seat, now, true);
+            self.hand_to_keeper(seat, now, true);
         } else if let Some(driver) = seat.driver.as_ref()
-            && (driver.is_blocked() || sooner(driver.next_timeout(), seat.keeper_sleeps))
+            && (driver.is_blocked() || is_sooner(driver.next_timeout(), seat.keeper_sleeps))
         {
-            wake(&self.keeper);
+            signal_eventfd(&self.keeper);
         }
     }
 
     /// Loop of the endpoint's own thread, until the endpoint is closed or its socket fails.
-    pub(crate) fn keep(&self) {
+    pub(crate) fn run_keeper(&self) {
         // The default slack of 50 us would be added to every wait.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         while !self.stop.load(SeqCst) {
-            let mut seat = locked(&self.seat);
-            let Some(now) = seat.driver.as_ref().map(Driver::now) else { break };
+            let mut seat = lock_ignoring_poison(&self.seat);
+            let Some(now) = seat.driver.as_ref().map(Driver::clock_time) else { break };
             // First in each turn, because whoever left the requests was told that they would be served.
             if self.serve_requests(&mut seat, now).is_err() {
                 break;
             }
-            match self.keeper(&mut seat, now) {
+            match self.keeper_step(&mut seat, now) {
                 Next::Rest(until) => {
                     if let Some(until) = until {
                         self.set_timer(&mut seat, now, until);
                     }
                     drop(seat);
-                    self.rest();
+                    self.sleep_keeper();
                 }
                 Next::Drive => {
                     let Some(driver) = seat.driver.as_mut() else { break };
-                    let Ok(more) = self.drive(driver, now) else { break };
-                    let (due, now) = (driver.next_timeout(), driver.now());
-                    let (handle, blocked) = (driver.handles(), driver.is_blocked());
+                    let Ok(more) = self.drive_once(driver, now) else { break };
+                    let (due, now) = (driver.next_timeout(), driver.clock_time());
+                    let (handle, blocked) = (driver.socket_handles(), driver.is_blocked());
                     // Known to threads that hand in requests: they wake this one only for something earlier.
                     seat.keeper_sleeps = due;
-                    self.weigh(&mut seat, now);
+                    self.update_load(&mut seat, now);
                     drop(seat);
                     if !more {
-                        sleep(&handle, blocked, &self.keeper, due.map(|at| at.saturating_sub(now)));
+                        sleep_until_ready(
+                            &handle,
+                            blocked,
+                            &self.keeper,
+                            due.map(|at| at.saturating_sub(now)),
+                        );
                     }
                 }
             }
         }
-        self.end(&mut locked(&self.seat));
+        self.end_endpoint(&mut lock_ignoring_poison(&self.seat));
     }
 
     /// Decides if the background thread drives now.
-    fn keeper(&self, seat: &mut Seat, now: Time) -> Next {
+    fn keeper_step(&self, seat: &mut Seat, now: Time) -> Next {
         self.kept.store(true, SeqCst);
         // After `kept` is set: a thread that begins to follow either sees `kept`, or is seen here (see
         // `follow`).
@@ -614,7 +621,7 @@ impl Shared {
             return Next::Drive;
         }
         let until = if self.attended.load(SeqCst) {
-            if self.look(seat, now).is_err() {
+            if self.do_due_work(seat, now).is_err() {
                 return Next::Drive;
             }
             let due = seat.driver.as_ref().and_then(Driver::next_timeout);
@@ -637,24 +644,24 @@ impl Shared {
     }
 
     /// Does due work while an application attends.
-    fn look(&self, seat: &mut Seat, now: Time) -> io::Result<()> {
+    fn do_due_work(&self, seat: &mut Seat, now: Time) -> io::Result<()> {
         let Some(driver) = seat.driver.as_mut() else { return Ok(()) };
         if driver.next_timeout().is_some_and(|at| at <= now) {
-            driver.settle(now);
-            if driver.transmit(now)? {
+            driver.settle_work(now);
+            if driver.transmit_batch(now)? {
                 // A timer let something leave, so timers matter now: the attending thread wakes for the next
                 // ones itself.
                 seat.precise = now.saturating_add(PRECISE);
-                wake(&self.attendant);
+                signal_eventfd(&self.attendant);
             } else if driver.has_answered() {
-                wake(&self.attendant);
+                signal_eventfd(&self.attendant);
             }
         }
         Ok(())
     }
 
     /// Sleeps until the timer expires or the background thread is woken.
-    fn rest(&self) {
+    fn sleep_keeper(&self) {
         let mut taken = true;
         while taken {
             let mut fds = [PollFd::new(&self.timer, PollFlags::IN), PollFd::new(&self.keeper, PollFlags::IN)];
@@ -668,7 +675,7 @@ impl Shared {
                     Err(TryLockError::Poisoned(seat)) => seat.into_inner().timer = None,
                     Err(TryLockError::WouldBlock) => {
                         // Another thread drives just now. Waiting for it would make both of them wait.
-                        self.arm(PERIOD);
+                        self.arm_timer(PERIOD);
                         taken = !told;
                     }
                 }
@@ -685,8 +692,8 @@ impl Shared {
             && let Some(driver) = seat.driver.as_mut()
         {
             self.take_requests(driver, now);
-            driver.settle(now);
-            driver.transmit(now)?;
+            driver.settle_work(now);
+            driver.transmit_batch(now)?;
             if self.attended.load(SeqCst) {
                 // `stays` is true: somebody attends, so nothing has to be entrusted.
                 self.hand_over(seat, now, true, false);
@@ -696,18 +703,18 @@ impl Shared {
     }
 
     /// One turn of the background thread; true if there may be more to do at once.
-    fn drive(&self, driver: &mut Driver, now: Time) -> io::Result<bool> {
+    fn drive_once(&self, driver: &mut Driver, now: Time) -> io::Result<bool> {
         // On waking, what waited for the wire leaves before anything new is taken in: so the link's departure clock
         // sees what was there, however late the thread is.
-        driver.transmit(now)?;
+        driver.transmit_batch(now)?;
         // One batch a turn, so that requests and deadlines are not kept waiting by a peer that sends without
         // end.
-        let (more, now) = driver.receive()?;
+        let (more, now) = driver.receive_batch()?;
         self.take_requests(driver, now);
-        driver.settle(now);
-        driver.transmit(now)?;
+        driver.settle_work(now);
+        driver.transmit_batch(now)?;
         if driver.has_answered() && self.attended.load(SeqCst) {
-            wake(&self.attendant);
+            signal_eventfd(&self.attendant);
         }
         Ok(more)
     }
@@ -725,25 +732,25 @@ impl Shared {
 
     /// Whoever sleeps at the sockets is to look which ones there are now.
     pub(crate) fn sockets_changed(&self) {
-        wake(&self.attendant);
-        wake(&self.keeper);
+        signal_eventfd(&self.attendant);
+        signal_eventfd(&self.keeper);
     }
 
     /// The endpoint is closed: everybody gets to know.
-    pub(crate) fn close(&self) {
+    pub(crate) fn close_endpoint(&self) {
         self.stop.store(true, SeqCst);
-        wake(&self.keeper);
+        signal_eventfd(&self.keeper);
     }
 
-    fn end(&self, seat: &mut Seat) {
+    fn end_endpoint(&self, seat: &mut Seat) {
         self.stop.store(true, SeqCst);
         // Completes everything that waits with `Closed`, before the requests that no driver has seen.
         drop(seat.driver.take());
-        let requests = std::mem::take(&mut *locked(&self.requests));
-        requests.into_iter().for_each(Request::refuse);
-        self.inbox.close();
-        wake(&self.attendant);
-        wake(&self.keeper);
+        let requests = std::mem::take(&mut *lock_ignoring_poison(&self.requests));
+        requests.into_iter().for_each(Request::refuse_closed);
+        self.inbox.close_inbox();
+        signal_eventfd(&self.attendant);
+        signal_eventfd(&self.keeper);
     }
 }
 

@@ -46,7 +46,7 @@ impl Body {
     }
 
     /// Bytes of memory that it takes.
-    pub(crate) fn held(&self) -> u64 {
+    pub(crate) fn held_bytes(&self) -> u64 {
         match self {
             Body::Whole(bytes) => bytes.len() as u64,
             Body::Stream { .. } => 0,
@@ -54,7 +54,7 @@ impl Body {
     }
 
     /// Copies bytes from `offset` on.
-    pub(crate) fn copy(&self, offset: u64, to: &mut [u8]) {
+    pub(crate) fn copy_bytes(&self, offset: u64, to: &mut [u8]) {
         match self {
             Body::Whole(bytes) => {
                 let start = offset as usize;

@@ -77,10 +77,10 @@ impl Endpoint {
         request: impl Into<Bytes>,
         longest: Duration,
     ) -> Result<Bytes, CallError> {
-        let call = self.blocking.inner().call(peer, request.into(), true)?;
+        let call = self.blocking.shared_inner().start_call(peer, request.into(), true)?;
         // A clone: the call itself stays here, and gives the reply up when this future is dropped.
         let reply = ::tokio::time::timeout(longest, call.completion.clone()).await;
-        call.outcome(reply.ok())
+        call.final_outcome(reply.ok())
     }
 
     /// Begins a call. An error now means that nothing was sent.
@@ -98,11 +98,11 @@ impl Endpoint {
 
     /// Waits for the next message.
     pub async fn recv(&self) -> Result<Received, RecvError> {
-        let inner = self.blocking.inner();
+        let inner = self.blocking.shared_inner();
         let message = poll_fn(|context| {
             // Asked at each poll: the process may have been forked since the last one.
-            inner.shared().owned()?;
-            match inner.shared().inbox.poll_take(context.waker()) {
+            inner.shared_state().check_owner()?;
+            match inner.shared_state().inbox.poll_take(context.waker()) {
                 Some(message) => Poll::Ready(message),
                 None => Poll::Pending,
             }
@@ -117,8 +117,13 @@ impl Endpoint {
 
     /// Measurements of the transport's machine; `None` when the endpoint is closed.
     pub async fn measured(&self) -> Option<Measured> {
+        // The driver may seal and send while it answers, and a forked child has its parent's keys and numbers.
+        self.check_process().ok()?;
         let completion = Completion::new();
-        self.blocking.inner().shared().ask(Request::Measure(completion.clone()), false);
+        self.blocking
+            .shared_inner()
+            .shared_state()
+            .submit_request(Request::Measure(completion.clone()), false);
         completion.await
     }
 
@@ -144,8 +149,8 @@ impl Endpoint {
     ) -> Result<SocketAddr, AddressError> {
         self.check_process().map_err(|_| AddressError::Closed)?;
         let completion = Completion::new();
-        let shared = self.blocking.inner().shared();
-        shared.ask(request(completion.clone()), false);
+        let shared = self.blocking.shared_inner().shared_state();
+        shared.submit_request(request(completion.clone()), false);
         let outcome = completion.await;
         shared.sockets_changed();
         outcome
@@ -157,7 +162,7 @@ impl Endpoint {
             return Vec::new();
         }
         let completion = Completion::new();
-        self.blocking.inner().shared().ask(Request::Paths(completion.clone()), false);
+        self.blocking.shared_inner().shared_state().submit_request(Request::Paths(completion.clone()), false);
         completion.await.unwrap_or_default()
     }
 

@@ -7,7 +7,7 @@
 //! (UDP_SEGMENT), and arrive as one where the kernel need not cut (UDP_GRO): they share their way through it.
 #![allow(unsafe_code, reason = "recvmmsg and sendmmsg with control messages")]
 
-use crate::batch::{BATCH, Batch, Envelope, row};
+use crate::batch::{BATCH, Batch, Envelope, row_length};
 use crate::leaving::{Asked, Kernel, Leaving, Outcome, Refused};
 use headway_packet::Ecn;
 use headway_units::Time;
@@ -52,7 +52,7 @@ pub(crate) struct Socket {
 impl Socket {
     /// Binds. Equal datagrams travel in `rows` if that is wanted and the kernel can; the kernel looks into the queues of
     /// interfaces that allow it for as long as `spin`, when it is polled while empty.
-    pub(crate) fn bind(address: SocketAddr, rows: bool, spin: Time) -> io::Result<Socket> {
+    pub(crate) fn bind_socket(address: SocketAddr, rows: bool, spin: Time) -> io::Result<Socket> {
         let socket = match address {
             #[allow(clippy::disallowed_methods, reason = "this is the driver's socket")]
             SocketAddr::V4(address) => {
@@ -97,12 +97,12 @@ impl Socket {
     }
 
     /// The same socket, to wait at.
-    pub(crate) fn handle(&self) -> Handle {
+    pub(crate) fn wait_handle(&self) -> Handle {
         Arc::clone(&self.socket)
     }
 
     /// Its number in this process.
-    pub(crate) fn descriptor(&self) -> i32 {
+    pub(crate) fn raw_descriptor(&self) -> i32 {
         self.socket.as_raw_fd()
     }
 
@@ -112,13 +112,13 @@ impl Socket {
     }
 
     /// The address it is bound to.
-    pub(crate) fn local(&self) -> io::Result<SocketAddr> {
+    pub(crate) fn local_address(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
     }
 
     /// Fills an empty batch with arrived datagrams; it stays empty when nothing has. Of `places` buffers of the batch
     /// each takes a datagram or a row: to offer many where few arrive takes longer than to receive those few.
-    pub(crate) fn receive(&self, batch: &mut Batch, places: usize) -> io::Result<()> {
+    pub(crate) fn receive_batch(&self, batch: &mut Batch, places: usize) -> io::Result<()> {
         batch.datagrams.clear();
         batch.full = false;
         // At most as many as the arrays below hold, and as the batch has room for.
@@ -164,7 +164,7 @@ impl Socket {
             let length = (header.msg_len as usize).min(batch.place);
             let known = Envelope { address, tos, length, truncated, answer: false };
             // A datagram of no bytes has a segment of 0, with which `arrived` would make no progress.
-            batch.arrived(i, length, segment.unwrap_or(length).max(1), known);
+            batch.note_arrival(i, length, segment.unwrap_or(length).max(1), known);
         }
         batch.full = count == places;
         Ok(())
@@ -172,14 +172,14 @@ impl Socket {
 
     /// Sends the batch from the front; datagrams that the kernel has no room for stay, and those that it refuses are
     /// gone. The outcome lists those that left if that is `wanted`.
-    pub(crate) fn send(&mut self, batch: &mut Batch, wanted: bool) -> io::Result<Outcome> {
+    pub(crate) fn send_batch(&mut self, batch: &mut Batch, wanted: bool) -> io::Result<Outcome> {
         let Socket { socket, leaving, .. } = self;
-        leaving.send(&**socket, batch, wanted)
+        leaving.send_batch(&**socket, batch, wanted)
     }
 
     /// Last refusals of the kernel.
-    pub(crate) fn refused(&self) -> Refused {
-        self.leaving.refused()
+    pub(crate) fn last_refusals(&self) -> Refused {
+        self.leaving.last_refusals()
     }
 }
 
@@ -188,7 +188,7 @@ impl Kernel for UdpSocket {
         monotonic_ns()
     }
 
-    fn take(&self, batch: &mut Batch, asked: Asked) -> io::Result<usize> {
+    fn take_batch(&self, batch: &mut Batch, asked: Asked) -> io::Result<usize> {
         let mut names = [const { MaybeUninit::<Name>::uninit() }; BATCH];
         let mut iovecs = [const { MaybeUninit::<libc::iovec>::uninit() }; BATCH];
         let mut headers = [const { MaybeUninit::<libc::mmsghdr>::uninit() }; BATCH];
@@ -204,7 +204,7 @@ impl Kernel for UdpSocket {
         let (mut count, mut taken) = (0, 0);
         let mut ends = [0; BATCH];
         while let Some((_, envelope)) = waiting.get(taken) {
-            let row = if asked.rows { row(&waiting[taken..]) } else { 1 };
+            let row = if asked.rows { row_length(&waiting[taken..]) } else { 1 };
             let (name, name_length) = name_of(envelope.address);
             let name = names[count].write(name);
             // SAFETY: all-zero bytes are valid values of this C struct of integers and raw pointers.
@@ -404,16 +404,16 @@ fn said_of(header: &libc::msghdr) -> (u8, Option<usize>) {
 /// # Errors
 /// No socket can be made.
 pub fn try_to_send(peer: SocketAddr) -> io::Result<Refused> {
-    let mut socket = Socket::bind(crate::address::toward(peer.ip()), true, Time::ZERO)?;
+    let mut socket = Socket::bind_socket(crate::address::toward(peer.ip()), true, Time::ZERO)?;
     let mut batch = Batch::new(1);
     for _ in 0..2 {
         // Zeros begin neither a packet nor a handshake, so an endpoint drops them as malformed.
-        batch.room().fill(0);
+        batch.next_room().fill(0);
         let tos = crate::core::tos(0, Ecn::Ect);
         batch.push(Envelope { address: peer, tos, length: 1, truncated: false, answer: false });
     }
-    socket.send(&mut batch, false)?;
-    Ok(socket.refused())
+    socket.send_batch(&mut batch, false)?;
+    Ok(socket.last_refusals())
 }
 
 /// An instant of the machine's monotonic clock, in nanoseconds.
@@ -433,26 +433,30 @@ mod tests {
     /// Sends a batch of datagrams with these type-of-service bytes and lengths; what arrives of them in places
     /// for 90 bytes.
     #[allow(clippy::disallowed_methods, reason = "waits for the kernel, for some seconds at most")]
-    fn exchange(at: SocketAddr, rows: (bool, bool), datagrams: &[(u8, usize)]) -> Vec<(u8, usize, bool)> {
-        let mut sender = Socket::bind(at, rows.0, Time::ZERO).expect("bound");
-        let receiver = Socket::bind(at, rows.1, Time::ZERO).expect("bound");
-        let address = receiver.local().expect("an address");
+    fn exchange_batch(
+        at: SocketAddr,
+        rows: (bool, bool),
+        datagrams: &[(u8, usize)],
+    ) -> Vec<(u8, usize, bool)> {
+        let mut sender = Socket::bind_socket(at, rows.0, Time::ZERO).expect("bound");
+        let receiver = Socket::bind_socket(at, rows.1, Time::ZERO).expect("bound");
+        let address = receiver.local_address().expect("an address");
         let mut out = Batch::new(100);
         for (n, &(tos, length)) in datagrams.iter().enumerate() {
-            out.room().fill(n as u8);
+            out.next_room().fill(n as u8);
             out.push(Envelope { address, tos, length, truncated: false, answer: false });
         }
-        let outcome = sender.send(&mut out, true).expect("sent");
+        let outcome = sender.send_batch(&mut out, true).expect("sent");
         assert_eq!(outcome.told, vec![(address, None); datagrams.len()]);
-        assert_eq!((outcome.unmarked, sender.refused()), (0, Refused::default()));
+        assert_eq!((outcome.unmarked, sender.last_refusals()), (0, Refused::default()));
         assert!(out.is_empty() && !out.is_full());
         let mut batch = if receiver.has_rows() { Batch::for_rows(90) } else { Batch::new(90) };
         let mut seen = Vec::new();
         // Five seconds at most: loopback delivers at once, but this machine may be busy.
         for _ in 0..5000 {
-            receiver.receive(&mut batch, BATCH).expect("received");
-            batch.drain(|envelope, bytes| {
-                assert_eq!(envelope.address, sender.local().expect("an address"));
+            receiver.receive_batch(&mut batch, BATCH).expect("received");
+            batch.take_datagrams(|envelope, bytes| {
+                assert_eq!(envelope.address, sender.local_address().expect("an address"));
                 // Each datagram is filled with its own number when it is sent.
                 assert!(bytes.iter().all(|&byte| usize::from(byte) == seen.len()), "in order");
                 seen.push((envelope.tos, bytes.len(), envelope.truncated));
@@ -473,13 +477,13 @@ mod tests {
         // Rows that end with a shorter one, with another byte, and with nothing.
         let mixed = [(2, 90), (2, 90), (2, 50), (2, 50), (3, 50), (3, 50), (3, 0), (3, 0), (3, 95), (3, 95)];
         // A kernel may be without IPv6.
-        let v6 = Socket::bind(LOOPBACK_V6, false, Time::ZERO).is_ok();
+        let v6 = Socket::bind_socket(LOOPBACK_V6, false, Time::ZERO).is_ok();
         for at in [Some(LOOPBACK), v6.then_some(LOOPBACK_V6)].into_iter().flatten() {
             for rows in [(false, false), (true, true), (true, false), (false, true)] {
                 for datagrams in [&different[..], &equal, &mixed] {
                     let expected: Vec<_> =
                         datagrams.iter().map(|&(tos, n)| (tos, n.min(90), n > 90)).collect();
-                    assert_eq!(exchange(at, rows, datagrams), expected, "{at}, {rows:?}");
+                    assert_eq!(exchange_batch(at, rows, datagrams), expected, "{at}, {rows:?}");
                 }
             }
         }
@@ -488,10 +492,10 @@ mod tests {
     #[test]
     fn an_ipv6_socket_hears_ipv6_alone() {
         let any = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0);
-        let Ok(v6) = Socket::bind(any, false, Time::ZERO) else { return };
-        let port = v6.local().expect("an address").port();
+        let Ok(v6) = Socket::bind_socket(any, false, Time::ZERO) else { return };
+        let port = v6.local_address().expect("an address").port();
         // The same port is free for IPv4.
         let v4 = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port);
-        assert!(Socket::bind(v4, false, Time::ZERO).is_ok(), "{v4}");
+        assert!(Socket::bind_socket(v4, false, Time::ZERO).is_ok(), "{v4}");
     }
 }

@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Number of times that the endpoints' own threads have gone to sleep so far.
-fn sleeps() -> u64 {
+fn count_sleeps() -> u64 {
     let tasks = fs::read_dir("/proc/self/task").expect("this is Linux");
     let of = |task: fs::DirEntry| {
         let status = fs::read_to_string(task.path().join("status")).ok()?;
@@ -21,7 +21,7 @@ fn sleeps() -> u64 {
 }
 
 /// Bytes of memory that this process has.
-fn resident() -> u64 {
+fn resident_bytes() -> u64 {
     let pages = fs::read_to_string("/proc/self/statm").expect("this is Linux");
     let pages = pages.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).expect("a number");
     pages * 4096
@@ -32,7 +32,7 @@ fn each_peer(config: &Config) -> u64 {
     let limits = Limits { peers: 20_000, ..Limits::default() };
     let server = Endpoint::bind("127.0.0.1:0", Config { limits, ..config.clone() }).expect("bound");
     let address = server.local_addr();
-    let serving = answer(server);
+    let serving = answer_requests(server);
     let call = |number: u32| {
         let client = Endpoint::bind("127.0.0.1:0", config.clone()).expect("bound");
         let reply = client.call(address, number.to_be_bytes().to_vec()).expect("a reply");
@@ -40,14 +40,14 @@ fn each_peer(config: &Config) -> u64 {
     };
     (0..100).for_each(call);
     // The first hundred grow the tables of the process; what comes after is counted.
-    let before = resident();
+    let before = resident_bytes();
     (0..1000).for_each(call);
-    let each = resident().saturating_sub(before) / 1000;
+    let each = resident_bytes().saturating_sub(before) / 1000;
     drop(serving.join().expect("no panic"));
     each
 }
 
-fn answer(server: Endpoint) -> std::thread::JoinHandle<Endpoint> {
+fn answer_requests(server: Endpoint) -> std::thread::JoinHandle<Endpoint> {
     std::thread::spawn(move || {
         while let Ok(request) = server.recv_timeout(Duration::from_secs(2)) {
             let reply = request.bytes.clone();
@@ -68,7 +68,7 @@ fn endpoints_without_work_cost_neither_wake_ups_nor_much_memory() {
 
     let server = Endpoint::bind("127.0.0.1:0", Config::default()).expect("bound");
     let address = server.local_addr();
-    let serving = answer(server);
+    let serving = answer_requests(server);
     let client = Endpoint::bind("127.0.0.1:0", Config::default()).expect("bound");
     for _ in 0..100 {
         client.call(address, vec![7; 100]).expect("a reply");
@@ -77,9 +77,9 @@ fn endpoints_without_work_cost_neither_wake_ups_nor_much_memory() {
     // Timers that were set meanwhile expire, and then nothing happens any more.
     let until = Instant::now() + Duration::from_secs(30);
     loop {
-        let before = sleeps();
+        let before = count_sleeps();
         sleep(Duration::from_millis(500));
-        if sleeps() == before {
+        if count_sleeps() == before {
             break;
         }
         assert!(Instant::now() < until, "the endpoints' threads wake up for nothing");

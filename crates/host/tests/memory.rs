@@ -8,13 +8,13 @@ mod wire;
 use aws_lc_rs::aead::{AES_128_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use headway_host::{Cipher, Config, Count, Renewal};
 use headway_packet::session::Handshake;
-use headway_packet::{PacketView, SEAL_TAG, WIRE_FRONT, covered};
+use headway_packet::{PacketView, SEAL_TAG, WIRE_FRONT, covered_front};
 use headway_units::Time;
 use hkdf::Hkdf;
 use sha2::Sha256;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
-use wire::{Datagram, Faults, World, address, config, content, shared_key};
+use wire::{Datagram, Faults, World, host_address, message_content, shared_key, world_config};
 use x25519_dalek::{PublicKey, StaticSecret};
 
 /// A datagram without payload, as an eavesdropper recorded it.
@@ -27,12 +27,12 @@ struct Recorded {
 
 impl Recorded {
     fn new(cipher: Cipher, datagram: &Datagram) -> Option<Recorded> {
-        let counter = PacketView::parse(&datagram.bytes).ok()?.session()?.counter;
+        let counter = PacketView::parse(&datagram.bytes).ok()?.session_fields()?.counter;
         let (front, tag) = datagram.bytes.split_first_chunk::<WIRE_FRONT>()?;
-        Some(Recorded { cipher, counter, covered: covered(front), tag: tag.try_into().ok()? })
+        Some(Recorded { cipher, counter, covered: covered_front(front), tag: tag.try_into().ok()? })
     }
 
-    fn generation(&self) -> u64 {
+    fn key_generation(&self) -> u64 {
         self.counter >> 32
     }
 
@@ -59,7 +59,7 @@ impl Recorded {
 }
 
 /// Everything that this process can write to, now.
-fn memory() -> Vec<u8> {
+fn dump_memory() -> Vec<u8> {
     let file = format!("{}/memory-{}", env!("CARGO_TARGET_TMPDIR"), std::process::id());
     let (maps, own) = (fs::read_to_string("/proc/self/maps"), File::open("/proc/self/mem"));
     let (maps, own) = (maps.expect("this is Linux"), own.expect("this is Linux"));
@@ -94,7 +94,7 @@ fn memory() -> Vec<u8> {
 }
 
 /// True if a thief of this memory finds 32 bytes that satisfy `what`. Keys are random bytes, at any place.
-fn holds(memory: &[u8], what: impl Fn(&[u8; 32]) -> bool) -> bool {
+fn holds_secret(memory: &[u8], what: impl Fn(&[u8; 32]) -> bool) -> bool {
     let mut tried = 0u64;
     let found = (0..memory.len().saturating_sub(31)).any(|at| {
         let Some((window, _)) = memory[at..].split_first_chunk::<32>() else { return false };
@@ -115,44 +115,47 @@ fn holds(memory: &[u8], what: impl Fn(&[u8; 32]) -> bool) -> bool {
 }
 
 /// True if a thief of this memory reads the datagram.
-fn reads(memory: &[u8], recorded: &Recorded) -> bool {
-    holds(memory, |window| recorded.comes_from(window))
+fn opens_recorded(memory: &[u8], recorded: &Recorded) -> bool {
+    holds_secret(memory, |window| recorded.comes_from(window))
 }
 
 /// True if a thief finds the private half of one of these.
 fn has_half(memory: &[u8], shares: &[[u8; 32]]) -> bool {
     let share = |window: &[u8; 32]| PublicKey::from(&StaticSecret::from(*window)).to_bytes();
-    holds(memory, |window| shares.contains(&share(window)))
+    holds_secret(memory, |window| shares.contains(&share(window)))
 }
 
 /// The public halves in messages.
-fn shares(world: &World) -> Vec<[u8; 32]> {
+fn public_shares(world: &World) -> Vec<[u8; 32]> {
     world.sent.iter().filter_map(|d| Handshake::parse(&d.bytes)?.share).collect()
 }
 
 /// Two hosts that talk for a while after the first message; returns all datagrams.
-fn talked(cipher: Cipher, until: Time) -> World {
+fn talked_world(cipher: Cipher, until: Time) -> World {
     let config = Config {
         cipher,
         renewal: Renewal { datagrams: 50, time: Time::ms(100), late: Time::ms(10) },
-        ..config("amrt", shared_key())
+        ..world_config("amrt", shared_key())
     };
     let mut world = World::new(&config, 2, Faults::default(), 1);
     world.keep_sent = true;
     for n in 0..40 {
         let from = (n % 2) as usize;
-        world.send(Time::ms(20 * n), from, 1 - from, n, content(n, 500));
+        world.schedule_send(Time::ms(20 * n), from, 1 - from, n, message_content(n, 500));
     }
-    world.run(until);
+    world.run_until(until);
     world
 }
 
 /// The first datagram without payload of a generation that each host sent.
-fn recorded(cipher: Cipher, world: &World, generation: u64) -> [Recorded; 2] {
+fn first_recorded(cipher: Cipher, world: &World, generation: u64) -> [Recorded; 2] {
     [0, 1].map(|host| {
-        let mut said =
-            world.sent.iter().filter(|d| d.from == address(host)).filter_map(|d| Recorded::new(cipher, d));
-        said.find(|recorded| recorded.generation() == generation).expect("it was sent")
+        let mut said = world
+            .sent
+            .iter()
+            .filter(|d| d.from == host_address(host))
+            .filter_map(|d| Recorded::new(cipher, d));
+        said.find(|recorded| recorded.key_generation() == generation).expect("it was sent")
     })
 }
 
@@ -164,16 +167,16 @@ const ACCEPTED: Time = Time::us(90);
 fn stolen_memory_opens_nothing_of_sessions_that_are_over_nor_from_before_the_last_renewal() {
     // Searches that must fail come first everywhere, as a search that finds something leaves it in memory. A
     // handshake takes 20 us on the wire: the confirmation leaves at 40 us, and its answer arrives at 80 us.
-    let world = talked(Cipher::ChaCha20Poly1305, ACCEPTED);
-    let said = shares(&world);
+    let world = talked_world(Cipher::ChaCha20Poly1305, ACCEPTED);
+    let said = public_shares(&world);
     assert_eq!(
-        (said.len(), has_half(&memory(), &said)),
+        (said.len(), has_half(&dump_memory(), &said)),
         (2, false),
         "both halves are gone when they were used"
     );
-    let world = talked(Cipher::ChaCha20Poly1305, CONFIRMED);
-    let said = shares(&world);
-    assert_eq!((said.len(), has_half(&memory(), &said)), (1, true), "one is there until then");
+    let world = talked_world(Cipher::ChaCha20Poly1305, CONFIRMED);
+    let said = public_shares(&world);
+    assert_eq!((said.len(), has_half(&dump_memory(), &said)), (1, true), "one is there until then");
 
     nothing_is_left(Cipher::ChaCha20Poly1305);
     // With other ciphers the expanded key is in memory, and not the key itself.
@@ -183,15 +186,15 @@ fn stolen_memory_opens_nothing_of_sessions_that_are_over_nor_from_before_the_las
 }
 
 fn nothing_is_left(cipher: Cipher) {
-    let talked = |until| talked(cipher, until);
-    let recorded = |world: &World, generation| recorded(cipher, world, generation);
+    let talked = |until| talked_world(cipher, until);
+    let recorded = |world: &World, generation| first_recorded(cipher, world, generation);
     let over = {
         let world = talked(Time::ms(150));
         [recorded(&world, 0), recorded(&world, 1)]
     };
-    let stolen = memory();
+    let stolen = dump_memory();
     for recorded in over.as_flattened() {
-        assert!(!reads(&stolen, recorded), "the session is over");
+        assert!(!opens_recorded(&stolen, recorded), "the session is over");
     }
 
     // The keys have been renewed once, and it is too late for datagrams of before.
@@ -200,24 +203,24 @@ fn nothing_is_left(cipher: Cipher) {
     assert_eq!(renewed(&world), [1, 1]);
     let first = recorded(&world, 0);
     let second = recorded(&world, 1);
-    let stolen = memory();
+    let stolen = dump_memory();
     for recorded in &first {
-        assert!(!reads(&stolen, recorded), "it was sent before the renewal");
+        assert!(!opens_recorded(&stolen, recorded), "it was sent before the renewal");
     }
     // So that the search is known to find what is there: what the session has keys for, and what they lead to.
     for recorded in &second {
-        assert!(reads(&stolen, recorded), "a key that is in use");
+        assert!(opens_recorded(&stolen, recorded), "a key that is in use");
     }
-    world.run(Time::s(1));
+    world.run_until(Time::s(1));
     let [later, _] = recorded(&world, 3);
-    assert!(reads(&stolen, &later), "the secret from which the next keys come");
+    assert!(opens_recorded(&stolen, &later), "the secret from which the next keys come");
 
     // Before its renewal the first generation is there, in memory that is otherwise the same.
     let world = talked(Time::ms(40));
     assert_eq!(renewed(&world), [0, 0]);
     let first = recorded(&world, 0);
-    let stolen = memory();
+    let stolen = dump_memory();
     for recorded in &first {
-        assert!(reads(&stolen, recorded));
+        assert!(opens_recorded(&stolen, recorded));
     }
 }

@@ -36,7 +36,7 @@ impl Control {
     }
 
     /// The compiled program.
-    pub fn object(self) -> &'static [u8] {
+    pub fn compiled_object(self) -> &'static [u8] {
         match self {
             Control::L2dct => include_bytes!("../bpf/objects/l2dct.bpf.o"),
             Control::Dctcp => include_bytes!("../bpf/objects/dctcp.bpf.o"),
@@ -46,7 +46,7 @@ impl Control {
     }
 
     /// Parameters of the control.
-    pub fn specs(self) -> Vec<ParamSpec> {
+    pub fn param_specs(self) -> Vec<ParamSpec> {
         match self {
             Control::L2dct => L2dctParams::specs(),
             Control::Dctcp => ShareParams::specs(),
@@ -56,39 +56,42 @@ impl Control {
     }
 
     /// Settings of the kernel's program, with `name=value` texts set.
-    pub fn settings(self, sets: &[String]) -> Result<Settings, KernelError> {
+    pub fn parse_settings(self, sets: &[String]) -> Result<Settings, KernelError> {
         match self {
-            Control::L2dct => Settings::l2dct(&self.read(sets)?),
-            Control::Dctcp => Settings::dctcp(&self.read(sets)?),
-            Control::D2tcp => Settings::d2tcp(&self.read(sets)?),
-            Control::Vegas => Ok(Settings::vegas(&self.read(sets)?)),
+            Control::L2dct => Settings::for_l2dct(&self.read_params(sets)?),
+            Control::Dctcp => Settings::for_dctcp(&self.read_params(sets)?),
+            Control::D2tcp => Settings::for_d2tcp(&self.read_params(sets)?),
+            Control::Vegas => Ok(Settings::for_vegas(&self.read_params(sets)?)),
         }
     }
 
-    fn read<P: Params>(self, sets: &[String]) -> Result<P, KernelError> {
+    fn read_params<P: Params>(self, sets: &[String]) -> Result<P, KernelError> {
         let (mut params, specs) = (P::default(), P::specs());
         for text in sets {
             let (name, value) = text.split_once('=').ok_or_else(|| KernelError::NoValue(text.clone()))?;
             let (name, value) = (name.trim(), value.trim());
             let Some(spec) = specs.iter().find(|spec| spec.name == name) else {
-                let near = names::nearest(name, specs.iter().map(|spec| spec.name));
+                let near = names::nearest_name(name, specs.iter().map(|spec| spec.name));
                 let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
                 return Err(KernelError::NoSuchParameter { name: name.into(), control: self.name(), hint });
             };
-            let value = parse(spec, value).ok_or_else(|| KernelError::BadValue {
+            let value = parse_value(spec, value).ok_or_else(|| KernelError::BadValue {
                 text: text.clone(),
-                reason: format!("`{name}` takes {}", spec.kind.expected()),
+                reason: format!("`{name}` takes {}", spec.kind.expected_form()),
             })?;
-            params.set(name, value).map_err(|error| KernelError::value(text, &error))?;
+            params.set(name, value).map_err(|error| KernelError::bad_value(text, &error))?;
         }
         Ok(params)
     }
 }
 
 /// A value as it is written on the command line; `None` if it is of another kind.
-fn parse(spec: &ParamSpec, text: &str) -> Option<ParamValue> {
+fn parse_value(spec: &ParamSpec, text: &str) -> Option<ParamValue> {
     let quantity = |wanted| {
-        quantity::parse(text.trim_matches('"')).ok().filter(|q| q.dimension == wanted).map(|q| q.amount)
+        quantity::parse_quantity(text.trim_matches('"'))
+            .ok()
+            .filter(|q| q.dimension == wanted)
+            .map(|q| q.amount)
     };
     match spec.kind {
         ParamKind::Bool => text.parse().ok().map(ParamValue::Bool),
@@ -113,7 +116,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_set_is_refused_in_a_sentence() {
-        let said = |control: Control, text: &str| match control.settings(&[text.into()]) {
+        let said = |control: Control, text: &str| match control.parse_settings(&[text.into()]) {
             Ok(_) => panic!("{text} is taken"),
             Err(error) => error.to_string(),
         };
@@ -152,11 +155,12 @@ mod tests {
     #[test]
     fn values_are_written_as_in_scenarios() {
         let sets = ["young=100 MB", "old=100000001", "slow_start=false"].map(String::from);
-        let set = Control::L2dct.settings(&sets).expect("good");
+        let set = Control::L2dct.parse_settings(&sets).expect("good");
         assert_eq!((set.young, set.old, set.slow_start), (100_000_000, 100_000_001, 0));
-        let set = Control::D2tcp.settings(&["deadline=40 ms".into(), "bytes=1MB".into()]).expect("good");
+        let set =
+            Control::D2tcp.parse_settings(&["deadline=40 ms".into(), "bytes=1MB".into()]).expect("good");
         assert_eq!((set.deadline_us, set.bytes), (40_000, 1_000_000));
-        let set = Control::Vegas.settings(&["gamma=3".into(), "alpha=1".into()]).expect("good");
+        let set = Control::Vegas.parse_settings(&["gamma=3".into(), "alpha=1".into()]).expect("good");
         assert_eq!(set.queued, [1, 4, 3]);
     }
 }

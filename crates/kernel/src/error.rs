@@ -67,12 +67,12 @@ pub enum KernelError {
 
 impl KernelError {
     /// Makes the error of a step that the kernel refused.
-    pub fn refused(step: impl Into<String>, reason: impl std::fmt::Display) -> KernelError {
+    pub fn refused_step(step: impl Into<String>, reason: impl std::fmt::Display) -> KernelError {
         KernelError::Refused { step: step.into(), reason: reason.to_string() }
     }
 
     /// A refused value.
-    pub fn value(text: &str, error: &ParamError) -> KernelError {
+    pub fn bad_value(text: &str, error: &ParamError) -> KernelError {
         KernelError::BadValue { text: text.into(), reason: error.to_string() }
     }
 }

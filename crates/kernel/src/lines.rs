@@ -9,7 +9,7 @@ const SETTINGS: &str = include_str!("../bpf/settings.h");
 
 /// Files of a control's own, and the fields of `struct settings` that it has and DCTCP has not. `None` for one that is
 /// not built on DCTCP.
-fn own(control: Control) -> Option<(&'static str, &'static [&'static str])> {
+fn own_files(control: Control) -> Option<(&'static str, &'static [&'static str])> {
     Some(match control {
         Control::Dctcp => (DCTCP, &[]),
         Control::L2dct => (
@@ -28,17 +28,17 @@ fn own(control: Control) -> Option<(&'static str, &'static [&'static str])> {
 /// settings, and of the function that looks a power up. Tables that the loader fills in are data, and not counted. `None` for a
 /// control that is not built on DCTCP: its lines beyond that would be all of it.
 pub fn beyond_dctcp(control: Control) -> Option<usize> {
-    let (files, fields) = own(control)?;
+    let (files, fields) = own_files(control)?;
     let settings: Vec<&str> = SETTINGS.lines().map(str::trim).collect();
     let shared = settings.iter().filter(|line| fields.iter().any(|field| line.starts_with(field))).count();
     // DCTCP has no powers: the function would be dead code in it.
     let lookup = SETTINGS.split("static inline").nth(1).filter(|_| !fields.is_empty());
-    let lookup = lookup.map_or(0, |text| code(text).values().sum());
-    Some(beyond(&code(files), &code(DCTCP)) + shared + lookup)
+    let lookup = lookup.map_or(0, |text| code_lines(text).values().sum());
+    Some(lines_beyond(&code_lines(files), &code_lines(DCTCP)) + shared + lookup)
 }
 
 /// Lines with code, without comments, and how often each occurs.
-fn code(text: &str) -> BTreeMap<&str, usize> {
+fn code_lines(text: &str) -> BTreeMap<&str, usize> {
     let mut lines = BTreeMap::new();
     let mut comment = false;
     for line in text.lines().map(str::trim) {
@@ -53,7 +53,7 @@ fn code(text: &str) -> BTreeMap<&str, usize> {
 }
 
 /// Lines of `one` that `other` has not.
-fn beyond(one: &BTreeMap<&str, usize>, other: &BTreeMap<&str, usize>) -> usize {
+fn lines_beyond(one: &BTreeMap<&str, usize>, other: &BTreeMap<&str, usize>) -> usize {
     one.iter().map(|(line, count)| count.saturating_sub(other.get(line).copied().unwrap_or(0))).sum()
 }
 
@@ -64,14 +64,14 @@ mod tests {
     #[test]
     fn comments_and_blank_lines_are_not_counted() {
         let text = "/* one */\n/*\n * two\n */\n\nint a;\nint a; /* three */\n";
-        assert_eq!(code(text).values().sum::<usize>(), 2);
-        assert_eq!(beyond(&code("int a;\nint b;\nint a;"), &code("int a;")), 2);
+        assert_eq!(code_lines(text).values().sum::<usize>(), 2);
+        assert_eq!(lines_beyond(&code_lines("int a;\nint b;\nint a;"), &code_lines("int a;")), 2);
     }
 
     #[test]
     fn every_field_of_a_control_is_one_of_the_settings() {
         for control in Control::ALL {
-            for field in own(control).map_or(&[][..], |(_, fields)| fields) {
+            for field in own_files(control).map_or(&[][..], |(_, fields)| fields) {
                 let found = SETTINGS.lines().filter(|line| line.trim().starts_with(field)).count();
                 assert_eq!(found, 1, "{field}");
             }

@@ -104,7 +104,7 @@ fn count_lines(json: bool) {
 fn run(command: &Command) -> Result<(), KernelError> {
     // A fault in the command is reported before one of the machine.
     if let Command::Load { control, sets, .. } = command {
-        control.settings(sets)?;
+        control.parse_settings(sets)?;
     }
     Err(KernelError::Missing(match cfg!(target_os = "linux") {
         true => "a build with libelf, whose headers were not there: apt install libelf-dev zlib1g-dev, \
@@ -133,7 +133,7 @@ fn run(command: &Command) -> Result<(), KernelError> {
 }
 
 #[cfg(all(target_os = "linux", feature = "load"))]
-fn unload(name: &str) -> Result<(), KernelError> {
+fn unload_control(name: &str) -> Result<(), KernelError> {
     use headway_kernel::registry;
     registry::unload(name)?;
     println!("{name} is unloaded; connections that use it keep it until they end");
@@ -159,7 +159,7 @@ fn warn_of_namespaces(name: &str) {
 
 /// Settings and counters of a loaded program.
 #[cfg(all(target_os = "linux", feature = "load"))]
-fn show(name: &str, json: bool) -> Result<(), KernelError> {
+fn show_control(name: &str, json: bool) -> Result<(), KernelError> {
     use headway_kernel::registry;
     let entries = registry::list()?;
     let Some(entry) = entries.iter().find(|entry| entry.name == name) else {
@@ -204,7 +204,7 @@ fn show(name: &str, json: bool) -> Result<(), KernelError> {
 }
 
 #[cfg(all(target_os = "linux", feature = "load"))]
-fn load(control: Control, sets: &[String], pin: bool, suffix: &str) -> Result<(), KernelError> {
+fn load_control(control: Control, sets: &[String], pin: bool, suffix: &str) -> Result<(), KernelError> {
     let settings = control.settings(sets)?;
     // Before the program is loaded: a Ctrl-C in between must not leave it behind.
     let stop = interrupts()?;
@@ -219,7 +219,7 @@ fn load(control: Control, sets: &[String], pin: bool, suffix: &str) -> Result<()
 
 /// Ctrl-C and the like. Asked for before anything is changed, so that none is lost.
 #[cfg(all(target_os = "linux", feature = "load"))]
-fn interrupts() -> Result<std::sync::mpsc::Receiver<()>, KernelError> {
+fn catch_interrupts() -> Result<std::sync::mpsc::Receiver<()>, KernelError> {
     let (stop, stopped) = std::sync::mpsc::channel();
     ctrlc::set_handler(move || {
         // The channel is closed only when the program is about to end.
@@ -231,7 +231,7 @@ fn interrupts() -> Result<std::sync::mpsc::Receiver<()>, KernelError> {
 
 /// Says a line and waits for Ctrl-C.
 #[cfg(all(target_os = "linux", feature = "load"))]
-fn wait(stop: &std::sync::mpsc::Receiver<()>, line: &str) -> Result<(), KernelError> {
+fn wait_for_interrupt(stop: &std::sync::mpsc::Receiver<()>, line: &str) -> Result<(), KernelError> {
     use std::io::Write;
     let mut out = std::io::stdout();
     // The program can still be ended when its output is not read.
@@ -241,7 +241,7 @@ fn wait(stop: &std::sync::mpsc::Receiver<()>, line: &str) -> Result<(), KernelEr
 }
 
 #[cfg(all(target_os = "linux", feature = "load"))]
-fn list(json: bool) -> Result<(), KernelError> {
+fn list_controls(json: bool) -> Result<(), KernelError> {
     let entries = headway_kernel::registry::list()?;
     if json {
         let entry = |entry: &headway_kernel::registry::Entry| {

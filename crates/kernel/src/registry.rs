@@ -50,7 +50,7 @@ pub struct Entry {
 }
 
 /// Checks for the kernel's prerequisites; the error names the missing one.
-pub fn available() -> Result<(), KernelError> {
+pub fn check_prerequisites() -> Result<(), KernelError> {
     let missing = |what: &str| Err(KernelError::Missing(what.into()));
     if let Some(lacking) = lacking_privileges() {
         return missing(&lacking);
@@ -77,7 +77,7 @@ fn lacking_privileges() -> Option<String> {
     lacking(has)
 }
 
-fn lacking(has: u64) -> Option<String> {
+fn lacking_capabilities(has: u64) -> Option<String> {
     let lacks = |(bit, _): &(u32, &str)| has >> bit & 1 == 0;
     // CAP_SYS_ADMIN includes the other two on every kernel; since Linux 5.8 they exist on their own.
     let wanted = if lacks(&SYS_ADMIN) { &[NET_ADMIN, BPF, PERFMON][..] } else { &[NET_ADMIN][..] };
@@ -91,7 +91,7 @@ fn lacking(has: u64) -> Option<String> {
 }
 
 /// Loads one, under its name and `suffix`.
-pub fn load(
+pub fn load_program(
     control: Control,
     settings: &Settings,
     suffix: &str,
@@ -132,12 +132,12 @@ pub fn load(
 
 impl Loaded {
     /// Path of the pin, if it stays loaded when this value is dropped.
-    pub fn pinned(&self) -> Option<PathBuf> {
+    pub fn pin_path(&self) -> Option<PathBuf> {
         self.link.pin_path()
     }
 }
 
-fn named(control: Control, suffix: &str) -> Result<String, KernelError> {
+fn suffixed_name(control: Control, suffix: &str) -> Result<String, KernelError> {
     let name = format!("{}{suffix}", control.name());
     let good = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if name.len() > NAME_BYTES || !name.chars().all(good) {
@@ -149,7 +149,7 @@ fn named(control: Control, suffix: &str) -> Result<String, KernelError> {
 }
 
 /// True if the kernel has a congestion control of that name.
-pub fn registered(name: &str) -> Result<bool, KernelError> {
+pub fn is_registered(name: &str) -> Result<bool, KernelError> {
     let all = fs::read_to_string(AVAILABLE).map_err(|error| KernelError::refused(AVAILABLE, error))?;
     Ok(all.split_whitespace().any(|one| one == name))
 }
@@ -165,16 +165,16 @@ fn pin_path(name: &str) -> Result<PathBuf, KernelError> {
     Ok(Path::new(PINS).join(name))
 }
 
-fn remember(_: PrintLevel, line: String) {
+fn remember_warning(_: PrintLevel, line: String) {
     WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).push(line);
 }
 
-fn damaged(control: Control, what: &str) -> KernelError {
+fn damaged_object(control: Control, what: &str) -> KernelError {
     KernelError::refused(format!("the object of {}", control.name()), format!("it has {what}"))
 }
 
 /// The kernel's answer with what libbpf has said of it, in a sentence.
-fn refusal(control: Control, name: &str, error: &libbpf_rs::Error) -> KernelError {
+fn kernel_refusal(control: Control, name: &str, error: &libbpf_rs::Error) -> KernelError {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     match error.kind() {
         ErrorKind::PermissionDenied => KernelError::Missing(
@@ -195,7 +195,7 @@ fn refusal(control: Control, name: &str, error: &libbpf_rs::Error) -> KernelErro
 }
 
 /// Position at which the kernel keeps the name of a congestion control in what BPF has given it, and the type of that.
-fn layout() -> Result<(u32, usize), KernelError> {
+fn name_layout() -> Result<(u32, usize), KernelError> {
     let missing = || {
         KernelError::Missing(
             "a kernel that takes congestion controls from BPF (struct_ops, CONFIG_BPF_JIT): this one does not".into(),
@@ -221,7 +221,7 @@ fn layout() -> Result<(u32, usize), KernelError> {
 }
 
 /// All that are registered from BPF, by this program or another.
-pub fn list() -> Result<Vec<Entry>, KernelError> {
+pub fn list_registered() -> Result<Vec<Entry>, KernelError> {
     available()?;
     let (kind, offset) = layout()?;
     let mut found = Vec::new();
@@ -260,7 +260,7 @@ pub struct Program {
 
 /// All programs of this crate that the kernel still has: those that are registered, and those of before which connections or the
 /// settings of network namespaces keep.
-pub fn programs() -> Result<Vec<Program>, KernelError> {
+pub fn list_programs() -> Result<Vec<Program>, KernelError> {
     available()?;
     let mut found = Vec::new();
     for map in MapInfoIter::default() {
@@ -279,7 +279,7 @@ pub fn programs() -> Result<Vec<Program>, KernelError> {
 }
 
 /// Names of programs that are kept although another has their name, or none: how many of each.
-pub fn kept(programs: &[Program], registered: &[Entry]) -> Vec<(String, usize)> {
+pub fn kept_programs(programs: &[Program], registered: &[Entry]) -> Vec<(String, usize)> {
     let mut counts: Vec<(String, usize)> = Vec::new();
     for program in programs {
         match counts.iter_mut().find(|(name, _)| *name == program.about.name) {
@@ -326,7 +326,7 @@ pub fn namespaces_with(name: &str) -> Vec<i32> {
 }
 
 /// Processes that hold a link open.
-fn holders(link: u32) -> Vec<(i32, String)> {
+fn link_holders(link: u32) -> Vec<(i32, String)> {
     let wanted = format!("link_id:\t{link}");
     let holds = |pid: &i32| {
         let Ok(files) = fs::read_dir(format!("/proc/{pid}/fdinfo")) else { return false };
@@ -345,7 +345,7 @@ fn holders(link: u32) -> Vec<(i32, String)> {
     .collect()
 }
 
-fn pinned(link: u32) -> Option<PathBuf> {
+fn pin_of(link: u32) -> Option<PathBuf> {
     let pins = fs::read_dir(PINS).ok()?;
     pins.flatten()
         .map(|entry| entry.path())
@@ -354,7 +354,7 @@ fn pinned(link: u32) -> Option<PathBuf> {
 
 /// Takes one away: removes its pin, and ends the process that holds it. Connections that use it keep it until they
 /// end.
-pub fn unload(name: &str) -> Result<(), KernelError> {
+pub fn unload_program(name: &str) -> Result<(), KernelError> {
     let entries = list()?;
     let Some(entry) = entries.iter().find(|entry| entry.name == name) else {
         let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();

@@ -5,7 +5,7 @@
 use crate::error::KernelError;
 use crate::params::{D2tcpParams, L2dctParams, ShareParams, VegasParams, Weighting};
 use headway_transport::tcp::control::Arithmetic;
-use headway_transport::tcp::control::d2tcp::{Expired, eighths};
+use headway_transport::tcp::control::d2tcp::{Expired, nearest_eighth};
 use headway_transport::tcp::control::l2dct::weights::{STEPS, Weighting as LabWeighting, Weights};
 use headway_transport::tcp::control::l2dct::{L2dctParams as Lab, fixed_power};
 use headway_units::Time;
@@ -35,7 +35,7 @@ pub struct About {
 
 impl About {
     /// Reads the memory of a program; `None` if it is not one of Headway's.
-    pub fn parse(bytes: &[u8]) -> Option<About> {
+    pub fn from_memory(bytes: &[u8]) -> Option<About> {
         let word = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
         let name = bytes.get(8..24)?.split(|&byte| byte == 0).next()?;
         let name = String::from_utf8_lossy(name).into_owned();
@@ -73,7 +73,7 @@ pub struct Live {
 
 impl Live {
     /// Reads the memory of a program; `None` if it is too short.
-    pub fn parse(bytes: &[u8]) -> Option<Live> {
+    pub fn from_memory(bytes: &[u8]) -> Option<Live> {
         let long = |at: usize| {
             let at = ABOUT_BYTES + 8 * at;
             Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
@@ -99,7 +99,7 @@ impl Live {
     }
 
     /// The settings of a control, in the words of its parameters.
-    pub fn words(&self, control: &str) -> Vec<(&'static str, String)> {
+    pub fn parameter_words(&self, control: &str) -> Vec<(&'static str, String)> {
         let ratio = |of: u32, unit: u32| format!("{}", f64::from(of) / f64::from(unit));
         let marks = || {
             vec![
@@ -168,7 +168,7 @@ pub struct Settings {
 
 impl Settings {
     /// Settings of DCTCP; the tables are there, and not used.
-    pub fn dctcp(params: &ShareParams) -> Result<Settings, KernelError> {
+    pub fn for_dctcp(params: &ShareParams) -> Result<Settings, KernelError> {
         // Exact: powers of two and their inverses have no rounding error in floating point.
         let shift = (0..=10).find(|&shift| params.g * f64::from(1 << shift) == 1.0).ok_or_else(|| {
             KernelError::BadValue {
@@ -191,19 +191,19 @@ impl Settings {
             queued: [0; 3],
             increase: [PACKET; ROWS],
             // Eighths, as D2TCP needs them; L2DCT puts its own in their place.
-            power: (1..=STEPS).map(|step| row(f64::from(step) * 0.125)).collect(),
+            power: (1..=STEPS).map(|step| table_row(f64::from(step) * 0.125)).collect(),
         })
     }
 
     /// L2DCT's: a row for each step of the weight, the oldest first.
-    pub fn l2dct(params: &L2dctParams) -> Result<Settings, KernelError> {
-        contradictions(params)?;
-        let weights = Weights::new(&lab(params));
-        let mut settings = Settings::dctcp(&params.share)?;
+    pub fn for_l2dct(params: &L2dctParams) -> Result<Settings, KernelError> {
+        check_contradictions(params)?;
+        let weights = Weights::new(&lab_params(params));
+        let mut settings = Settings::for_dctcp(&params.share)?;
         settings.young = params.weights.young;
         settings.old = params.weights.old;
         for (step, increase) in (1..=STEPS).zip(&mut settings.increase) {
-            let exact = weights.increase(weights.of_steps(step)) * f64::from(PACKET);
+            let exact = weights.increase_per_round(weights.of_steps(step)) * f64::from(PACKET);
             *increase = exact.round() as u32;
             // Another increase than the lab's would be another protocol.
             if (f64::from(*increase) - exact).abs() > 0.05 * exact {
@@ -213,21 +213,21 @@ impl Settings {
                 });
             }
         }
-        settings.power = (1..=STEPS).map(|step| row(weights.of_steps(step))).collect();
+        settings.power = (1..=STEPS).map(|step| table_row(weights.of_steps(step))).collect();
         Ok(settings)
     }
 
     /// D2TCP's: a row for each eighth of the urgency.
-    pub fn d2tcp(params: &D2tcpParams) -> Result<Settings, KernelError> {
+    pub fn for_d2tcp(params: &D2tcpParams) -> Result<Settings, KernelError> {
         let own = &params.deadlines;
         // The first row is one eighth.
-        let [least, most] = [own.d_min, own.d_max].map(|d| eighths(d) - 1);
+        let [least, most] = [own.d_min, own.d_max].map(|d| nearest_eighth(d) - 1);
         let expired = match own.on_expired {
-            Expired::Neutral => eighths(1.0) - 1,
+            Expired::Neutral => nearest_eighth(1.0) - 1,
             Expired::Patient => least,
             Expired::Urgent => most,
         };
-        let mut settings = Settings::dctcp(&params.share)?;
+        let mut settings = Settings::for_dctcp(&params.share)?;
         // Rounded up, since 0 means that there is no deadline.
         settings.deadline_us = own.deadline.0.div_ceil(Time::us(1).0);
         settings.bytes = own.bytes;
@@ -236,7 +236,7 @@ impl Settings {
     }
 
     /// Vegas's: nothing of marks, and a loss leaves what half a window is.
-    pub fn vegas(params: &VegasParams) -> Settings {
+    pub fn for_vegas(params: &VegasParams) -> Settings {
         Settings {
             young: 0,
             old: 1,
@@ -283,7 +283,7 @@ impl Settings {
 }
 
 /// Settings that cannot be meant together.
-fn contradictions(params: &L2dctParams) -> Result<(), KernelError> {
+fn check_contradictions(params: &L2dctParams) -> Result<(), KernelError> {
     let own = &params.weights;
     let wrong = |text: String, reason: String| Err(KernelError::BadValue { text, reason });
     if own.weights == Weighting::Las && own.w_min > own.w_max {
@@ -304,7 +304,7 @@ fn contradictions(params: &L2dctParams) -> Result<(), KernelError> {
 }
 
 /// The lab's parameters of the same name.
-pub fn lab(params: &L2dctParams) -> Lab {
+pub fn lab_params(params: &L2dctParams) -> Lab {
     let own = &params.weights;
     Lab {
         g: params.share.g,
@@ -325,7 +325,7 @@ pub fn lab(params: &L2dctParams) -> Lab {
     }
 }
 
-fn row(exponent: f64) -> [u16; UNIT as usize + 1] {
+fn table_row(exponent: f64) -> [u16; UNIT as usize + 1] {
     let mut row = [0; UNIT as usize + 1];
     for (entry, alpha) in row.iter_mut().zip(0..) {
         *entry = fixed_power(exponent, alpha) as u16;

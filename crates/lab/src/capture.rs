@@ -65,7 +65,7 @@ impl<'a> Recorder<'a> {
     pub fn finish(self) -> Result<(), LabError> {
         let ended = match self.error {
             Some(error) => Err(error),
-            None => self.writer.finish().map(drop),
+            None => self.writer.finish_file().map(drop),
         };
         ended.map_err(|e| unwritable(self.path, &e))
     }
@@ -77,7 +77,9 @@ impl Tap for Recorder<'_> {
         if self.error.is_some() {
             return;
         }
-        if let Err(error) = self.writer.write(interface, start, Frame::of(packet, self.framing)) {
+        if let Err(error) =
+            self.writer.write_frame(interface, start, Frame::from_packet(packet, self.framing))
+        {
             self.error = Some(error);
             self.failed.set(true);
         }
@@ -103,7 +105,7 @@ fn choose(known: &[String], wanted: &[String]) -> Result<Vec<usize>, ScenarioErr
     for name in wanted {
         let Some(link) = known.iter().position(|n| n == name) else {
             let problem = Problem::NoSuchName { what: "link to capture", name: name.clone() };
-            let help = names::suggestion(name, known.iter().map(String::as_str));
+            let help = names::name_suggestion(name, known.iter().map(String::as_str));
             return Err(ScenarioError::nowhere(problem).maybe_help(help));
         };
         if !chosen.contains(&link) {

@@ -104,7 +104,7 @@ fn hint(word: &str, wanted: Kind) -> Option<String> {
         [one] => return Some(format!("did you mean `{one}`?")),
         several => return Some(format!("did you mean one of {}?", several.join(", "))),
     }
-    if let Some(name) = names::nearest(word, wanted.names()) {
+    if let Some(name) = names::nearest_name(word, wanted.names()) {
         return Some(format!("did you mean `{name}`?"));
     }
     let part_of = |kind: Kind| match &kind.holding(word)[..] {
@@ -112,13 +112,13 @@ fn hint(word: &str, wanted: Kind) -> Option<String> {
         [one] => Some(kind.says(one)),
         [one, rest @ ..] => Some(format!("{}; or {}", kind.says(one), rest.join(", "))),
     };
-    others().find_map(part_of).or_else(|| names::suggestion(word, wanted.names()))
+    others().find_map(part_of).or_else(|| names::name_suggestion(word, wanted.names()))
 }
 
 /// A list of things with their names, summaries and parameters; `None` for what cannot be listed.
 pub fn catalogue(thing: &str) -> Result<Option<Json>, ScenarioError> {
     Ok(Some(match thing {
-        "transports" => headway_transport::registry::all().iter().map(transport).collect(),
+        "transports" => headway_transport::registry::all_entries().iter().map(transport).collect(),
         "disciplines" => {
             let one = |(info, specs): &(headway_fabric::DisciplineInfo, Vec<ParamSpec>)| {
                 let params: Vec<Json> = specs.iter().map(parameter).collect();
@@ -146,10 +146,12 @@ fn transport(entry: &headway_transport::registry::Entry) -> Json {
     let probe = |info: &GaugeInfo| json!({ "name": info.name, "unit": info.unit.name(), "label": info.label, "doc": info.doc });
     let probes: Vec<Json> = entry.probes.iter().map(probe).collect();
     let needs_of = &entry.deployment;
-    let words = |all: &[Switch]| all.iter().map(|one| one.words()).collect::<Vec<_>>();
-    let lacks: serde_json::Map<String, Json> =
-        NETWORKS.iter().map(|one| (one.name.to_string(), json!(words(&one.lacks(needs_of))))).collect();
-    let deployment = json!({ "switches": words(needs_of.switches), "hosts": needs_of.hosts.iter().map(|one| one.words()).collect::<Vec<_>>(),
+    let words = |all: &[Switch]| all.iter().map(|one| one.feature_words()).collect::<Vec<_>>();
+    let lacks: serde_json::Map<String, Json> = NETWORKS
+        .iter()
+        .map(|one| (one.name.to_string(), json!(words(&one.lacking_features(needs_of)))))
+        .collect();
+    let deployment = json!({ "switches": words(needs_of.switches), "hosts": needs_of.hosts.iter().map(|one| one.place_words()).collect::<Vec<_>>(),
         "here": crate::traffic::runs_here(info.name), "neighbours": needs_of.neighbours, "lacks": lacks });
     json!({
         "name": info.name, "summary": info.summary, "paper": info.paper, "discipline": info.discipline,
@@ -170,7 +172,7 @@ fn needs(of: &Capabilities) -> Vec<&'static str> {
         ),
     ];
     let said = all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text);
-    said.chain(of.room.needs()).collect()
+    said.chain(of.room.describe_need()).collect()
 }
 
 fn topology_kind(info: &topology::Info) -> Json {

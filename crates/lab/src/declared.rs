@@ -147,7 +147,7 @@ fn and<T: AsRef<str>>(names: &[T]) -> String {
 }
 
 fn routing() -> String {
-    let symmetric = transports::all().into_iter().filter(|entry| entry.capabilities.symmetric);
+    let symmetric = transports::all_entries().into_iter().filter(|entry| entry.capabilities.symmetric);
     let names: Vec<String> = symmetric.map(|entry| format!("`{}`", entry.info.name)).collect();
     format!("`ecmp`; `symmetric` with {}", and(&names))
 }
@@ -161,7 +161,7 @@ fn own_paths() -> String {
         needs.first().map(|(words, _)| words.clone())
     };
     let (mut own, mut subflows): (Vec<String>, Vec<(String, Vec<String>)>) = (Vec::new(), Vec::new());
-    for entry in transports::all().into_iter().filter(|entry| entry.capabilities.multipath) {
+    for entry in transports::all_entries().into_iter().filter(|entry| entry.capabilities.multipath) {
         let name = format!("`{}`", entry.info.name);
         match ways(&entry) {
             None => own.push(name),
@@ -188,8 +188,8 @@ fn own_paths() -> String {
 
 /// A parameter of a transport or a discipline.
 pub(crate) fn parameter(spec: &ParamSpec) -> Json {
-    let mut map = json!({ "name": spec.name, "kind": spec.kind.name(), "type": spec.kind.name(), "default": param_json(&spec.default), "doc": spec.doc,
-        "expected": spec.kind.expected() });
+    let mut map = json!({ "name": spec.name, "kind": spec.kind.kind_name(), "type": spec.kind.kind_name(), "default": param_json(&spec.default), "doc": spec.doc,
+        "expected": spec.kind.expected_form() });
     if let ParamKind::Choice(words) = spec.kind {
         map["choices"] = json!(words);
     }
@@ -199,5 +199,5 @@ pub(crate) fn parameter(spec: &ParamSpec) -> Json {
 /// A key of a table.
 pub(crate) fn key_json(key: &Key) -> Json {
     let usual = Some(key.usual).filter(|text| !text.is_empty());
-    json!({ "name": key.name, "kind": key.takes.to_string(), "type": key.takes.name(), "choices": key.takes.words(), "default": usual, "doc": key.doc })
+    json!({ "name": key.name, "kind": key.takes.to_string(), "type": key.takes.kind_name(), "choices": key.takes.allowed_words(), "default": usual, "doc": key.doc })
 }

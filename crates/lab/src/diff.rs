@@ -168,15 +168,15 @@ impl<'a> Side<'a> {
     fn family(&self, packet: &Packet) -> Option<Family> {
         let flow = self.resolved.spec.flows.get(packet.tag as usize)?;
         let transport = self.resolved.spec.transports.get(usize::from(flow.transport))?;
-        Some(headway_transport::registry::find(&transport.name)?.packets)
+        Some(headway_transport::registry::find_entry(&transport.name)?.packets)
     }
 
     /// View of its protocol for packets like this one. The header of a data packet that a port cut has the fields of
     /// the data packet.
     fn view(&self, packet: &Packet) -> Option<&'static View> {
         let family = self.family(packet)?;
-        let cut = || family.view(PacketKind::Data).filter(|_| packet.kind == PacketKind::Header);
-        family.view(packet.kind).or_else(cut)
+        let cut = || family.view_of(PacketKind::Data).filter(|_| packet.kind == PacketKind::Header);
+        family.view_of(packet.kind).or_else(cut)
     }
 
     /// Name of a field in the packet's protocol, and its meaning.

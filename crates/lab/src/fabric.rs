@@ -149,7 +149,7 @@ pub fn transport(item: &Item<'_>, foreign: &[Foreign]) -> Result<TransportSpec, 
     let name = name_item.text()?;
     let specs = find_transport(&name_item, name, foreign)?;
     let params = read_params(&table, &specs)?;
-    let all = headway_transport::registry::all();
+    let all = headway_transport::registry::all_entries();
     let elsewhere: Vec<&str> = all.iter().flat_map(|e| &e.params).map(|p| p.name).collect();
     table.finish(&elsewhere, Some(format!("name = \"{name}\"")))?;
     Ok(TransportSpec::new(name, params))
@@ -158,7 +158,7 @@ pub fn transport(item: &Item<'_>, foreign: &[Foreign]) -> Result<TransportSpec, 
 fn find_transport(item: &Item<'_>, name: &str, foreign: &[Foreign]) -> Result<Vec<ParamSpec>, ScenarioError> {
     foreign::find(name, foreign).map(|known| known.params).ok_or_else(|| {
         let problem = Problem::NoSuchName { what: "transport", name: name.into() };
-        item.fail(problem).maybe_help(names::suggestion(name, foreign::names(foreign)))
+        item.fail(problem).maybe_help(names::name_suggestion(name, foreign::names(foreign)))
     })
 }
 
@@ -310,7 +310,7 @@ fn discipline(item: &Item<'_>) -> Result<String, ScenarioError> {
     let name = item.text()?;
     if !known.contains(&name) {
         let problem = Problem::NoSuchName { what: "port discipline", name: name.into() };
-        return Err(item.fail(problem).maybe_help(names::suggestion(name, known.iter().copied())));
+        return Err(item.fail(problem).maybe_help(names::name_suggestion(name, known.iter().copied())));
     }
     Ok(name.into())
 }

@@ -57,7 +57,7 @@ pub(crate) struct Known {
 
 /// The transport called `name`, in the registry or among `foreign`.
 pub(crate) fn find(name: &str, foreign: &[Foreign]) -> Option<Known> {
-    let registered = registry::find(name).map(|entry| Known {
+    let registered = registry::find_entry(name).map(|entry| Known {
         name: name.into(),
         discipline: entry.info.discipline.into(),
         params: entry.params,
@@ -79,7 +79,7 @@ pub(crate) fn names(foreign: &[Foreign]) -> Vec<&str> {
 pub(crate) fn settings(choice: &TransportSpec, foreign: &[Foreign]) -> Vec<(&'static str, ParamValue)> {
     let Some(foreign) = foreign.iter().find(|foreign| foreign.name == choice.name) else {
         // The machine itself resolves them: a preset sets other parameters.
-        return registry::settings(&choice.name, &choice.params);
+        return registry::param_settings(&choice.name, &choice.params);
     };
     let value = |spec: &ParamSpec| {
         let set = choice.params.iter().find(|(name, _)| name == spec.name);

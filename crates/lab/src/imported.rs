@@ -257,7 +257,7 @@ fn bytes(text: &str) -> Result<u64, ScenarioError> {
     let fail = |reason: String| {
         ScenarioError::nowhere(Problem::Quantity { key: "--collective-bytes".into(), reason })
     };
-    match quantity::parse(text) {
+    match quantity::parse_quantity(text) {
         Ok(found) if found.dimension == Dimension::Bytes && found.amount > 0 => Ok(found.amount),
         Ok(_) => Err(fail(format!("`{text}` is no size in bytes, such as \"1 MB\""))),
         Err(error) => Err(fail(error.to_string())),
@@ -267,7 +267,7 @@ fn bytes(text: &str) -> Result<u64, ScenarioError> {
 fn choice(what: &'static str, name: &str, known: &[&str]) -> Result<usize, ScenarioError> {
     known.iter().position(|one| *one == name).ok_or_else(|| {
         let error = ScenarioError::nowhere(Problem::NoSuchName { what, name: name.into() });
-        error.maybe_help(names::suggestion(name, known.iter().copied()))
+        error.maybe_help(names::name_suggestion(name, known.iter().copied()))
     })
 }
 

@@ -39,7 +39,7 @@ fn all() -> Vec<(String, String)> {
         ("networks", networks()),
     ];
     let named = fixed.map(|(name, text)| (name.to_string(), text));
-    let transports = registry::all();
+    let transports = registry::all_entries();
     let transports =
         transports.iter().map(|entry| (format!("transport {}", entry.info.name), transport(entry)));
     named.into_iter().chain(tables()).chain(results()).chain(transports).collect()
@@ -76,11 +76,11 @@ fn deployment() -> String {
     let mut table = String::from(
         "| transport | switches | runs in | with Headway today | next to others |\n|---|---|---|---|---|\n",
     );
-    for entry in registry::all() {
+    for entry in registry::all_entries() {
         let needs = &entry.deployment;
         let joined = |words: Vec<String>| if words.is_empty() { "nothing".into() } else { words.join("; ") };
-        let switches = joined(needs.switches.iter().map(|one| one.words()).collect());
-        let hosts = joined(needs.hosts.iter().map(|one| one.words()).collect());
+        let switches = joined(needs.switches.iter().map(|one| one.feature_words()).collect());
+        let hosts = joined(needs.hosts.iter().map(|one| one.place_words()).collect());
         let here = joined(traffic::runs_here(entry.info.name));
         let name = entry.info.name;
         let _ = writeln!(table, "| `{name}` | {switches} | {hosts} | {here} | {} |", needs.neighbours);
@@ -92,8 +92,8 @@ fn deployment() -> String {
 fn networks() -> String {
     let mut table = String::from("| `--deploy` | network | transports |\n|---|---|---|\n");
     for network in NETWORKS {
-        let all = registry::all();
-        let fit = all.iter().filter(|entry| network.lacks(&entry.deployment).is_empty());
+        let all = registry::all_entries();
+        let fit = all.iter().filter(|entry| network.lacking_features(&entry.deployment).is_empty());
         let names: Vec<String> = fit.map(|entry| format!("`{}`", entry.info.name)).collect();
         let _ = writeln!(table, "| `{}` | {} | {} |", network.name, network.what, names.join(", "));
     }
@@ -193,11 +193,11 @@ fn results() -> Vec<(String, String)> {
 fn transport(entry: &Entry) -> String {
     let mut out = format!("## Declared\n\n### Parameters\n\n{KEYS}");
     for p in &entry.params {
-        let _ = writeln!(out, "| `{}` | {} | `{}` | {} |", p.name, p.kind.expected(), p.default, p.doc);
+        let _ = writeln!(out, "| `{}` | {} | `{}` | {} |", p.name, p.kind.expected_form(), p.default, p.doc);
     }
     out.push_str("\n### States\n");
     for table in entry.info.states {
-        let _ = write!(out, "\n{}\n```mermaid\n{}```\n", table.markdown(), table.mermaid());
+        let _ = write!(out, "\n{}\n```mermaid\n{}```\n", table.to_markdown(), table.to_mermaid());
     }
     out.push_str("\n### Different from the paper\n\n");
     for deviation in entry.info.deviations {

@@ -14,7 +14,7 @@ use crate::fabric::show_limit;
 use crate::results::manifest::{self, RunInfo};
 use crate::results::{Directory, RunOutput, summary, tables, write};
 use crate::scenario::{Resolved, Scenario, Setup};
-use crate::text::quantity::seconds;
+use crate::text::quantity::as_seconds;
 use crate::text::{LabError, Problem, ScenarioError};
 use headway_fabric::DropReason;
 use headway_network::Witness;
@@ -188,8 +188,8 @@ fn report(state: &Progress, elapsed: Duration) -> RunProgress {
     let fraction = by_time.max(by_flows).min(1.0);
     let wall = elapsed.as_secs_f64();
     RunProgress {
-        virtual_s: seconds(state.now),
-        stop_s: seconds(state.stop),
+        virtual_s: as_seconds(state.now),
+        stop_s: as_seconds(state.stop),
         events: state.events,
         events_per_s: share(state.events as f64, wall),
         flows_done: state.flows_done,
@@ -278,7 +278,7 @@ fn shallow(setup: &Setup, outcome: &Outcome) -> Vec<String> {
     for (number, TransportSpec { name, .. }) in setup.transports.iter().enumerate() {
         let room =
             headway_transport::registry::capabilities(name).map_or(Room::Any, |declared| declared.room);
-        let Some(needs) = room.needs() else { continue };
+        let Some(needs) = room.describe_need() else { continue };
         // Transports that lost nothing are not meant.
         let lost = outcome.by_transport.get(number).and_then(|record| record.data_drops);
         let mine = setup.transports.len() == 1 || lost.is_some_and(|drops| drops > 0);

@@ -58,7 +58,7 @@ pub fn credits_in_flight(spec: &RunSpec) -> Option<u64> {
     if !counts_credits(&spec.transports, spec.flows.len() as u64, spec.topology.size().hosts) {
         return None;
     }
-    let entries: Vec<_> = spec.transports.iter().map(|t| registry::find(&t.name)).collect();
+    let entries: Vec<_> = spec.transports.iter().map(|t| registry::find_entry(&t.name)).collect();
     let network = Network::build(&spec.topology, &spec.fabric).ok()?;
     let spec = &*network.address(spec);
     let mut ideals = Ideals::new(&network, spec);
@@ -76,7 +76,7 @@ pub fn credits_in_flight(spec: &RunSpec) -> Option<u64> {
     let mut packets_to: FxHashMap<u32, u64> = FxHashMap::default();
     for flow in &spec.flows {
         let packets = packets_to.entry(flow.dst).or_default();
-        *packets = packets.saturating_add(network.sizes().packets(flow.bytes));
+        *packets = packets.saturating_add(network.sizes().packets_of(flow.bytes));
     }
     for (number, (flow, start)) in spec.flows.iter().zip(starts).enumerate() {
         if !network.reachable(flow.src, flow.dst) {
@@ -150,7 +150,7 @@ fn stream(
     let transport = spec.transports.get(usize::from(flow.transport))?;
     let (sizes, known) = (network.sizes(), network.path(flow.src, flow.dst));
     let nic = network.line_rate(flow.dst);
-    let packets = sizes.packets(flow.bytes);
+    let packets = sizes.packets_of(flow.bytes);
     let demand = CreditDemand {
         packets,
         sharers: flow.begins().share,

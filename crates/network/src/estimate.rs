@@ -69,7 +69,7 @@ impl Flows {
             Some(FlowChoice::All) => total,
             Some(FlowChoice::Some(list)) => list.len() as u64,
         };
-        let packets = spec.flows.iter().map(|f| spec.fabric.sizes.packets(f.bytes));
+        let packets = spec.flows.iter().map(|f| spec.fabric.sizes.packets_of(f.bytes));
         let mut receivers: Vec<u32> = spec.flows.iter().map(|f| f.dst).collect();
         receivers.sort_unstable();
         receivers.dedup();
@@ -263,7 +263,7 @@ fn sample_rows(spec: &RunSpec, sampled_flows: u64) -> u64 {
 /// Probes of a flow at the most.
 fn probes(spec: &RunSpec, choice: &ProbeChoice) -> u64 {
     let of = |t: &TransportSpec| {
-        let declared = registry::find(&t.name).map_or(&[][..], |entry| entry.probes);
+        let declared = registry::find_entry(&t.name).map_or(&[][..], |entry| entry.probes);
         declared.iter().filter(|probe| choice.has(probe.name)).count() as u64
     };
     spec.transports.iter().map(of).max().unwrap_or(0)

@@ -95,7 +95,7 @@ struct Alone {
 impl Alone {
     fn new(network: &Network, bytes: u64) -> Alone {
         let sizes = network.sizes();
-        let packets = sizes.packets(bytes);
+        let packets = sizes.packets_of(bytes);
         let last = sizes.data_wire(sizes.payload_of(bytes, packets - 1));
         Alone::of(network, packets, (sizes.full_wire().into(), last.into()))
     }

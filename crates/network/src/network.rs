@@ -385,7 +385,7 @@ impl Network {
     pub fn seen(&self, rate: Rate, onward: Rate, wire: u64) -> Time {
         // A faster link onward would run out of bits.
         let cut = self.fabric.forwarding == Forwarding::CutThrough && onward.bps() <= rate.bps();
-        rate.time_of(if cut { self.fabric.sizes.head(wire) } else { wire })
+        rate.time_of(if cut { self.fabric.sizes.head_bytes(wire) } else { wire })
     }
 
     /// Context of a host for its machine, in a run with this seed.

@@ -38,7 +38,7 @@ pub enum Mutable {
 
 impl Mutable {
     /// The bits of a byte of the field that may change.
-    pub(crate) const fn bits(self) -> u8 {
+    pub(crate) const fn mutable_mask(self) -> u8 {
         match self {
             Mutable::Never => 0,
             Mutable::Rate | Mutable::Cut | Mutable::Stamp => 0xff,

@@ -22,8 +22,8 @@ pub use session::WIRE_FRONT;
 pub use sizes::Sizes;
 pub use stamps::{CROSSED_FIELDS, HOP_BYTES, HOP_FIELDS, Hop, STAMPS_BYTES, Stamps};
 pub use subflow::MOST_SUBFLOWS;
-pub use view::{Family, TypedView, View, ViewField, comes_back, rewritten};
+pub use view::{Family, TypedView, View, ViewField, comes_back, rewrite_packet};
 pub use wire::{
-    CHECK_FIELDS, Envelope, HEADER_CHECK, MUTABLE_BITS, PacketView, SEAL_TAG, UDP_PORT, WireError, covered,
-    covered_of_cut,
+    CHECK_FIELDS, Envelope, HEADER_CHECK, MUTABLE_BITS, PacketView, SEAL_TAG, UDP_PORT, WireError,
+    covered_front, covered_of_cut,
 };

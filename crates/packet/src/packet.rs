@@ -9,7 +9,7 @@ pub struct HostId(pub u32);
 impl HostId {
     /// Its IPv4 address where a scenario's hosts have one, in captures and on testbeds: 10.0.0.0 plus its
     /// number plus 1, so that host 0 does not get the address of the network.
-    pub const fn ipv4(self) -> [u8; 4] {
+    pub const fn ipv4_address(self) -> [u8; 4] {
         // A number off the wire may be anything, and the sum must not overflow.
         0x0a00_0001_u32.wrapping_add(self.0).to_be_bytes()
     }
@@ -156,7 +156,7 @@ impl PacketFlags {
     pub const CALL: PacketFlags = PacketFlags(128);
 
     /// True if all bits of `other` are set.
-    pub const fn has(self, other: PacketFlags) -> bool {
+    pub const fn has_all(self, other: PacketFlags) -> bool {
         self.0 & other.0 == other.0
     }
 
@@ -167,7 +167,7 @@ impl PacketFlags {
     }
 
     /// `flag` if `condition`, else nothing.
-    pub const fn when(condition: bool, flag: PacketFlags) -> PacketFlags {
+    pub const fn only_if(condition: bool, flag: PacketFlags) -> PacketFlags {
         if condition { flag } else { PacketFlags(0) }
     }
 }
@@ -247,7 +247,7 @@ impl Packet {
     }
 
     /// Cuts the payload off a data packet; `wire` bytes are left of it, in the class of control.
-    pub const fn trim(&mut self, wire: u16) {
+    pub const fn trim_payload(&mut self, wire: u16) {
         self.kind = PacketKind::Header;
         self.payload = 0;
         self.wire = wire;
@@ -255,7 +255,7 @@ impl Packet {
     }
 
     /// Turns a header back towards where it came from.
-    pub const fn bounce(&mut self) {
+    pub const fn bounce_header(&mut self) {
         // `message` keeps its number, as in every packet towards a sender.
         (self.src, self.dst) = (self.dst, self.src);
         self.flags = self.flags.with(PacketFlags::BOUNCED);

@@ -101,7 +101,7 @@ impl PathSaid {
         // The zeros behind a challenge are left out by its count, which is 0.
         let list = rest.chunks_exact(size_of::<AddressFields>()).take(count);
         let addresses =
-            list.map(|bytes| AddressFields::split_front(bytes).map(|(fields, _)| fields.address()));
+            list.map(|bytes| AddressFields::split_front(bytes).map(|(fields, _)| fields.to_address()));
         Some(PathSaid {
             front,
             kind,
@@ -115,9 +115,9 @@ impl PathSaid {
 
     /// The datagram, with zeros up to `length` bytes where that is longer, and no authentication. It takes the first
     /// [`MOST_ADDRESSES`] addresses.
-    pub fn bytes(&self, length: usize) -> Vec<u8> {
+    pub fn to_bytes(&self, length: usize) -> Vec<u8> {
         let front = Handshake { kind: HandshakeKind::Hello, share: None, ..self.front };
-        let mut bytes = front.bytes().to_vec();
+        let mut bytes = front.to_bytes().to_vec();
         bytes[0] = HANDSHAKE_BASE + self.kind as u8;
         let said = &self.addresses[..self.addresses.len().min(MOST_ADDRESSES)];
         let fields = PathFields {
@@ -130,7 +130,7 @@ impl PathSaid {
         };
         bytes.extend_from_slice(&fields.to_bytes());
         for address in said {
-            bytes.extend_from_slice(&AddressFields::of(*address).to_bytes());
+            bytes.extend_from_slice(&AddressFields::from_address(*address).to_bytes());
         }
         bytes.resize(bytes.len().max(length), 0);
         bytes
@@ -138,7 +138,7 @@ impl PathSaid {
 }
 
 impl AddressFields {
-    fn of(address: SocketAddr) -> AddressFields {
+    fn from_address(address: SocketAddr) -> AddressFields {
         // Both kinds of addresses take the same room, so that a list is a table.
         let ip = match address {
             SocketAddr::V4(v4) => v4.ip().to_ipv6_mapped(),
@@ -147,7 +147,7 @@ impl AddressFields {
         AddressFields { address: ip.octets(), port: address.port().into() }
     }
 
-    fn address(&self) -> SocketAddr {
+    fn to_address(&self) -> SocketAddr {
         // IPv4 addresses travel as mapped ones; sockets compare the plain form.
         SocketAddr::new(IpAddr::V6(Ipv6Addr::from(self.address)).to_canonical(), self.port.get())
     }

@@ -27,7 +27,7 @@ impl Packet {
     }
 
     /// The blocks of an acknowledgement, in the order they were written.
-    pub fn sack(&self) -> impl Iterator<Item = Range<u32>> + use<> {
+    pub fn sack_blocks(&self) -> impl Iterator<Item = Range<u32>> + use<> {
         let words = [(self.message_bytes >> 32) as u32, self.message_bytes as u32, self.token];
         let base = self.count;
         words.into_iter().filter(|word| word & 0xffff != 0).map(move |word| {
@@ -47,14 +47,14 @@ mod tests {
     #[allow(clippy::single_range_in_vec_init, reason = "blocks are ranges")]
     fn blocks_come_back_in_order_and_distant_ones_are_left_out() {
         let mut ack = Packet::new(PacketKind::Ack, HostId(0), HostId(1), 0);
-        assert_eq!(ack.sack().count(), 0, "a fresh acknowledgement has none");
+        assert_eq!(ack.sack_blocks().count(), 0, "a fresh acknowledgement has none");
         ack.count = 1000;
         let blocks = [1010..1011, 1001..1004, 1020..1100, 1200..1300];
         ack.set_sack(blocks.iter().cloned());
-        assert_eq!(ack.sack().collect::<Vec<_>>(), blocks[..3]);
+        assert_eq!(ack.sack_blocks().collect::<Vec<_>>(), blocks[..3]);
         ack.set_sack([70_000..70_001, 3..4, 1002..90_000].into_iter());
-        assert_eq!(ack.sack().collect::<Vec<_>>(), [1002..1002 + 65_535]);
+        assert_eq!(ack.sack_blocks().collect::<Vec<_>>(), [1002..1002 + 65_535]);
         ack.count = u32::MAX;
-        assert_eq!(ack.sack().collect::<Vec<_>>(), [u32::MAX..u32::MAX], "no overflow");
+        assert_eq!(ack.sack_blocks().collect::<Vec<_>>(), [u32::MAX..u32::MAX], "no overflow");
     }
 }

@@ -64,7 +64,7 @@ impl Session {
     }
 
     /// The fields in bytes.
-    pub fn bytes(&self) -> [u8; SESSION_HEADER] {
+    pub fn to_bytes(&self) -> [u8; SESSION_HEADER] {
         let (src_epoch, cookie) = (self.src_epoch.into(), self.cookie.into());
         SessionFields { src_epoch, cookie, counter: self.counter.into() }.to_bytes()
     }
@@ -160,7 +160,7 @@ impl Terms {
     }
 
     /// The terms of a host with a key.
-    pub fn sealed(self) -> Terms {
+    pub fn with_seal(self) -> Terms {
         Terms { session: SEALED_SESSION_VERSION, ..self }
     }
 }
@@ -247,7 +247,7 @@ impl Handshake {
     }
 
     /// The datagram; a share in a kind that has none is left out.
-    pub fn bytes(&self) -> HandshakeBytes {
+    pub fn to_bytes(&self) -> HandshakeBytes {
         let fields = HandshakeFields {
             handshake: HANDSHAKE_BASE + self.kind as u8,
             version: self.terms.wire,
@@ -276,7 +276,7 @@ impl Handshake {
 
     /// The bytes of a handshake that its authentication covers, in two pieces, and the authentication; `None` when
     /// they are too few.
-    pub fn covered(bytes: &[u8]) -> Option<([&[u8]; 2], &[u8])> {
+    pub fn covered_bytes(bytes: &[u8]) -> Option<([&[u8]; 2], &[u8])> {
         let (front, share) = bytes.split_at_checked(HANDSHAKE_BYTES)?;
         // In two pieces, because the authentication lies between them.
         Some(([&front[..MAC.start], share], &front[MAC]))

@@ -38,7 +38,7 @@ impl Sizes {
     }
 
     /// Packets that a message of `bytes` is cut into; at least one.
-    pub const fn packets(&self, bytes: u64) -> u64 {
+    pub const fn packets_of(&self, bytes: u64) -> u64 {
         let n = bytes.div_ceil(self.payload as u64);
         // An empty message has to begin and to end as well.
         if n == 0 { 1 } else { n }
@@ -54,13 +54,13 @@ impl Sizes {
 
     /// Wire bytes of a whole message.
     pub const fn message_wire(&self, bytes: u64) -> u64 {
-        let n = self.packets(bytes);
+        let n = self.packets_of(bytes);
         (n - 1) * self.full_wire() as u64 + self.data_wire(self.payload_of(bytes, n - 1)) as u64
     }
 
     /// Bytes of a packet with `wire` bytes that a switch has to see before it can pass the packet on: its headers and
     /// framing, or all of a shorter one. At least one.
-    pub const fn head(&self, wire: u64) -> u64 {
+    pub const fn head_bytes(&self, wire: u64) -> u64 {
         let head = self.header as u64 + self.framing as u64;
         // A constant function cannot call `min`.
         let head = if head < wire { head } else { wire };
@@ -68,7 +68,7 @@ impl Sizes {
     }
 
     /// Serialisation time of a full data packet.
-    pub const fn slot(&self, rate: Rate) -> Time {
+    pub const fn slot_time(&self, rate: Rate) -> Time {
         rate.time_of(self.full_wire() as u64)
     }
 }
@@ -80,8 +80,8 @@ mod tests {
     #[test]
     fn a_message_is_cut_into_full_packets_and_a_tail() {
         let sizes = Sizes::default();
-        assert_eq!(sizes.packets(1460 * 3), 3);
-        assert_eq!(sizes.packets(1460 * 3 + 1), 4);
+        assert_eq!(sizes.packets_of(1460 * 3), 3);
+        assert_eq!(sizes.packets_of(1460 * 3 + 1), 4);
         assert_eq!(sizes.payload_of(1460 * 3 + 1, 3), 1);
         assert_eq!(sizes.message_wire(1460 * 3 + 1), 3 * 1538 + 84);
         assert_eq!(sizes.message_wire(1), 84);

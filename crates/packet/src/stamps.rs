@@ -49,7 +49,7 @@ impl Stamps {
     }
 
     /// The stamps that had room.
-    pub fn hops(&self) -> &[Hop] {
+    pub fn filled_hops(&self) -> &[Hop] {
         &self.hops[..usize::from(self.crossed).min(Stamps::ROOM)]
     }
 
@@ -95,7 +95,7 @@ pub const HOP_BYTES: usize = size_of::<WireHop>();
 pub const STAMPS_BYTES: usize = size_of::<Crossed>() + Stamps::ROOM * HOP_BYTES;
 
 impl WireHop {
-    fn of(hop: &Hop) -> WireHop {
+    fn from_hop(hop: &Hop) -> WireHop {
         // At least 1, because `parse` refuses the stamp of a port without a rate.
         let kbps = (hop.rate.bps() / 1000).clamp(1, u32::MAX.into()) as u32;
         let queue = u32::try_from(hop.queue).unwrap_or(u32::MAX);
@@ -103,7 +103,7 @@ impl WireHop {
     }
 
     /// The stamp; `None` where its rate is 0, which no port has.
-    fn hop(&self) -> Option<Hop> {
+    fn to_hop(&self) -> Option<Hop> {
         let rate = Rate::new(u64::from(self.rate.get()) * 1000)?;
         let (at, sent, queue) = (Time(self.at.get()), self.sent.get(), self.queue.get().into());
         Some(Hop { at, sent, queue, rate })
@@ -112,12 +112,12 @@ impl WireHop {
 
 impl Stamps {
     /// The stamps as bytes of a real packet.
-    pub fn bytes(&self) -> [u8; STAMPS_BYTES] {
+    pub fn to_bytes(&self) -> [u8; STAMPS_BYTES] {
         let mut bytes = [0; STAMPS_BYTES];
         let (crossed, slots) = bytes.split_at_mut(size_of::<Crossed>());
         crossed.copy_from_slice(&Crossed { crossed: self.crossed.into() }.to_bytes());
-        for (slot, hop) in slots.chunks_exact_mut(HOP_BYTES).zip(self.hops()) {
-            slot.copy_from_slice(&WireHop::of(hop).to_bytes());
+        for (slot, hop) in slots.chunks_exact_mut(HOP_BYTES).zip(self.filled_hops()) {
+            slot.copy_from_slice(&WireHop::from_hop(hop).to_bytes());
         }
         bytes
     }
@@ -127,9 +127,9 @@ impl Stamps {
     pub fn parse(bytes: &[u8]) -> Option<Stamps> {
         let (Crossed { crossed }, slots) = Crossed::split_front(bytes.get(..STAMPS_BYTES)?)?;
         let mut stamps = Stamps { crossed: crossed.get(), ..Stamps::default() };
-        let filled = stamps.hops().len();
+        let filled = stamps.filled_hops().len();
         for (hop, slot) in stamps.hops.iter_mut().zip(slots.chunks_exact(HOP_BYTES)).take(filled) {
-            *hop = WireHop::split_front(slot)?.0.hop()?;
+            *hop = WireHop::split_front(slot)?.0.to_hop()?;
         }
         Some(stamps)
     }
@@ -140,7 +140,7 @@ impl Stamps {
         let (crossed, slots) = bytes.split_at_mut(size_of::<Crossed>());
         let before = crossed.iter().fold(0, |number: u16, byte| number << 8 | u16::from(*byte));
         if let Some(slot) = slots.chunks_exact_mut(HOP_BYTES).nth(before.into()) {
-            slot.copy_from_slice(&WireHop::of(hop).to_bytes());
+            slot.copy_from_slice(&WireHop::from_hop(hop).to_bytes());
         }
         crossed.copy_from_slice(&before.saturating_add(1).to_be_bytes());
         bytes
@@ -154,12 +154,12 @@ mod tests {
     #[test]
     fn a_way_that_is_too_long_is_known_as_such() {
         let mut stamps = Stamps::default();
-        assert!(!stamps.is_whole() && stamps.hops().is_empty());
+        assert!(!stamps.is_whole() && stamps.filled_hops().is_empty());
         for n in 1..=7 {
             stamps.push(Hop { at: Time(n), sent: n, queue: 0, rate: Rate::gbps(100) });
-            assert_eq!(stamps.hops().len() as u64, n.min(5));
+            assert_eq!(stamps.filled_hops().len() as u64, n.min(5));
             assert_eq!(stamps.is_whole(), n <= 5);
         }
-        assert_eq!(stamps.hops()[4].at, Time(5), "those that came first stay");
+        assert_eq!(stamps.filled_hops()[4].at, Time(5), "those that came first stay");
     }
 }

@@ -26,7 +26,7 @@ impl Packet {
     }
 
     /// The subflow that an acknowledgement is of.
-    pub const fn subflow(&self) -> u32 {
+    pub const fn subflow_number(&self) -> u32 {
         self.remaining >> WINDOW_BITS
     }
 
@@ -50,11 +50,11 @@ mod tests {
         (ack.index, ack.count) = (70, 1000);
         ack.set_sack([1010..1011, 1001..1004, 1020..1100].into_iter());
         ack.put_subflow(3, 64, 5000);
-        assert_eq!((ack.index, ack.count, ack.token, ack.subflow()), (70, 64, 1000, 3));
+        assert_eq!((ack.index, ack.count, ack.token, ack.subflow_number()), (70, 64, 1000, 3));
         let own = ack.in_subflow();
         assert_eq!((own.count, own.remaining, own.index), (1000, 5000, 70));
-        assert_eq!(own.sack().collect::<Vec<_>>(), [1010..1011, 1001..1004]);
+        assert_eq!(own.sack_blocks().collect::<Vec<_>>(), [1010..1011, 1001..1004]);
         ack.put_subflow(MOST_SUBFLOWS - 1, 0, u32::MAX);
-        assert_eq!((ack.subflow(), ack.in_subflow().remaining), (31, WIDEST), "without limit");
+        assert_eq!((ack.subflow_number(), ack.in_subflow().remaining), (31, WIDEST), "without limit");
     }
 }

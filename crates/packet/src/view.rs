@@ -44,7 +44,7 @@ pub struct Family {
 
 impl Family {
     /// The view of packets of a kind, if the protocol has any.
-    pub fn view(&self, kind: PacketKind) -> Option<&'static View> {
+    pub fn view_of(&self, kind: PacketKind) -> Option<&'static View> {
         self.views.iter().find(|view| view.kind == kind)
     }
 }
@@ -54,27 +54,27 @@ pub trait TypedView: Copy + Debug + PartialEq + 'static {
     /// The declaration as data.
     const VIEW: View;
     /// Takes the fields out of a packet.
-    fn read(packet: &Packet) -> Self;
+    fn from_packet(packet: &Packet) -> Self;
     /// Puts the fields into a packet, whose addresses, sizes and flags stay as they are.
-    fn write(self, packet: &mut Packet);
+    fn write_to(self, packet: &mut Packet);
 
     /// `packet`, a fresh one of this kind, with these fields.
     #[inline(always)]
     #[must_use]
-    fn on(self, mut packet: Packet) -> Packet {
-        self.write(&mut packet);
+    fn put_on(self, mut packet: Packet) -> Packet {
+        self.write_to(&mut packet);
         packet
     }
 }
 
 /// An empty packet of the kind of `packet`, with the view of it.
-pub fn rewritten<V: TypedView>(packet: &Packet) -> Packet {
-    V::read(packet).on(Packet::new(packet.kind, packet.src, packet.dst, packet.message))
+pub fn rewrite_packet<V: TypedView>(packet: &Packet) -> Packet {
+    V::from_packet(packet).put_on(Packet::new(packet.kind, packet.src, packet.dst, packet.message))
 }
 
 /// True if a packet's view survives rewriting: see [`View::comes_back`].
 pub fn comes_back<V: TypedView>(packet: &Packet) -> bool {
-    V::read(&rewritten::<V>(packet)) == V::read(packet)
+    V::from_packet(&rewrite_packet::<V>(packet)) == V::from_packet(packet)
 }
 
 /// Declares the packets of a protocol: for each kind a struct with the fields of its packets, and the place in
@@ -130,17 +130,17 @@ macro_rules! packets {
                         doc: concat!($($doc),+),
                     }),*],
                     // As pointers: tests meet views as data, without their types.
-                    rewritten: $crate::rewritten::<$kind>,
+                    rewritten: $crate::rewrite_packet::<$kind>,
                     comes_back: $crate::comes_back::<$kind>,
                 };
                 #[inline(always)]
-                fn read(packet: &$crate::Packet) -> Self {
+                fn from_packet(packet: &$crate::Packet) -> Self {
                     // A view without fields reads nothing.
                     let _ = packet;
                     $kind { $($name: packet.$field.into()),* }
                 }
                 #[inline(always)]
-                fn write(self, packet: &mut $crate::Packet) {
+                fn write_to(self, packet: &mut $crate::Packet) {
                     // In a packet of another kind the fields would mean something else.
                     debug_assert_eq!(packet.kind, $crate::PacketKind::$kind);
                     $(packet.$field = self.$name.into();)*

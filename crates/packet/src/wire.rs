@@ -40,7 +40,7 @@ const fn mutable_bits(ways: &[Mutable]) -> [u8; WIRE_HEADER] {
             let mut byte = field.offset / 8;
             // Nor can it compare enums, but by their numbers.
             while ways[way] as u8 == field.mutable as u8 && byte < (field.offset + field.bits) / 8 {
-                bits[byte] |= field.mutable.bits();
+                bits[byte] |= field.mutable.mutable_mask();
                 byte += 1;
             }
             way += 1;
@@ -56,11 +56,11 @@ const RATE_BITS: [u8; WIRE_HEADER] = mutable_bits(&[Mutable::Rate]);
 const CUT_BITS: [u8; WIRE_HEADER] = mutable_bits(&[Mutable::Cut, Mutable::Flags]);
 
 /// Part of header and session that the seal of a whole packet covers: all but a rate that ports may lower.
-pub fn covered(front: &[u8; WIRE_FRONT]) -> [u8; WIRE_FRONT] {
+pub fn covered_front(front: &[u8; WIRE_FRONT]) -> [u8; WIRE_FRONT] {
     let mut bytes = *front;
     let flags = PacketFlags(front[offset_of!(Header, flags)]);
     // Without the flag `token` is a number that no port may touch.
-    if flags.has(PacketFlags::RATE) {
+    if flags.has_all(PacketFlags::RATE) {
         bytes.iter_mut().zip(RATE_BITS).for_each(|(byte, mutable)| *byte &= !mutable);
     }
     bytes
@@ -69,7 +69,7 @@ pub fn covered(front: &[u8; WIRE_FRONT]) -> [u8; WIRE_FRONT] {
 /// Part that the check of a data packet's header covers: all that is the same when the payload has been cut off and the
 /// header been returned.
 pub fn covered_of_cut(front: &[u8; WIRE_FRONT]) -> [u8; WIRE_FRONT] {
-    let mut bytes = covered(front);
+    let mut bytes = covered_front(front);
     bytes.iter_mut().zip(CUT_BITS).for_each(|(byte, mutable)| *byte &= !mutable);
     bytes
 }
@@ -175,22 +175,22 @@ impl Envelope {
     }
 
     /// Bytes of stamps.
-    pub const fn stamps(self) -> usize {
+    pub const fn stamp_bytes(self) -> usize {
         if self.is_stamped() { STAMPS_BYTES } else { 0 }
     }
 
     /// Bytes before the payload of a packet of this kind, the header not counted: the bytes that are left behind the
     /// header of a data packet whose payload is cut off.
-    pub const fn before(self, kind: PacketKind) -> usize {
+    pub const fn bytes_before(self, kind: PacketKind) -> usize {
         let check = if self.is_sealed() && kind.is_cuttable() { HEADER_CHECK } else { 0 };
         match self {
             Envelope::Bare => 0,
-            _ => SESSION_HEADER + self.stamps() + check,
+            _ => SESSION_HEADER + self.stamp_bytes() + check,
         }
     }
 
     /// Bytes after the payload of a packet of this kind.
-    pub const fn after(self, kind: PacketKind) -> usize {
+    pub const fn bytes_after(self, kind: PacketKind) -> usize {
         if self.is_sealed() && !matches!(kind, PacketKind::Header) { SEAL_TAG } else { 0 }
     }
 }
@@ -221,7 +221,7 @@ impl<'a> PacketView<'a> {
     /// Checks that `bytes` are one whole packet, header and payload and nothing else.
     pub fn parse(bytes: &'a [u8]) -> Result<PacketView<'a>, WireError> {
         let view = PacketView::parse_header(bytes)?;
-        let around = view.envelope.before(view.kind) + view.envelope.after(view.kind);
+        let around = view.envelope.bytes_before(view.kind) + view.envelope.bytes_after(view.kind);
         let Some(actual) = view.rest.len().checked_sub(around) else {
             return Err(WireError::Truncated { need: WIRE_HEADER + around, have: bytes.len() });
         };
@@ -254,7 +254,7 @@ impl<'a> PacketView<'a> {
     }
 
     /// The representation; its tag is 0.
-    pub fn packet(&self) -> Packet {
+    pub fn to_packet(&self) -> Packet {
         let h = self.header;
         Packet {
             src: HostId(h.src.get()),
@@ -283,12 +283,12 @@ impl<'a> PacketView<'a> {
     }
 
     /// The fields of the session, where the envelope has them and they are there as a whole.
-    pub fn session(&self) -> Option<Session> {
+    pub fn session_fields(&self) -> Option<Session> {
         if self.envelope == Envelope::Bare { None } else { Session::parse(self.rest) }
     }
 
     /// Stamps of ports, where the envelope has room for them; `None` too if no port can have written them.
-    pub fn stamps(&self) -> Option<Stamps> {
+    pub fn port_stamps(&self) -> Option<Stamps> {
         let stamped = self.envelope.is_stamped();
         stamped.then(|| self.rest.get(SESSION_HEADER..).and_then(Stamps::parse)).flatten()
     }
@@ -300,15 +300,15 @@ impl<'a> PacketView<'a> {
     }
 
     /// The bytes after the header and the session: payload, and the tag of a seal.
-    pub fn payload(&self) -> &'a [u8] {
+    pub fn payload_bytes(&self) -> &'a [u8] {
         // Captures may keep the header alone.
-        self.rest.get(self.envelope.before(self.kind)..).unwrap_or_default()
+        self.rest.get(self.envelope.bytes_before(self.kind)..).unwrap_or_default()
     }
 
     /// Bytes of a data packet that are left when its payload is cut off; `None` when they are not all there, and for
     /// packets without a payload.
-    pub fn cut(&self) -> Option<usize> {
-        let left = self.envelope.before(self.kind);
+    pub fn cut_length(&self) -> Option<usize> {
+        let left = self.envelope.bytes_before(self.kind);
         let whole = self.kind == PacketKind::Data && self.rest.len() >= left;
         whole.then_some(WIRE_HEADER + left)
     }
@@ -316,7 +316,7 @@ impl<'a> PacketView<'a> {
 
 impl Packet {
     /// Writes the packet and its payload to the front of `buffer`; returns the number of bytes used.
-    pub fn emit(&self, payload: &[u8], buffer: &mut [u8]) -> Result<usize, WireError> {
+    pub fn emit_packet(&self, payload: &[u8], buffer: &mut [u8]) -> Result<usize, WireError> {
         if payload.len() != usize::from(self.payload) {
             return Err(WireError::Length { declared: self.payload.into(), actual: payload.len() });
         }
@@ -345,16 +345,16 @@ impl Packet {
             return Err(WireError::Envelope(envelope as u8));
         }
         check_sizes(self.kind, self.wire, self.payload)?;
-        let (need, have) = (WIRE_HEADER + envelope.before(self.kind), buffer.len());
+        let (need, have) = (WIRE_HEADER + envelope.bytes_before(self.kind), buffer.len());
         let Some((header, rest)) = buffer.get_mut(..need).map(|b| b.split_at_mut(WIRE_HEADER)) else {
             return Err(WireError::Truncated { need, have });
         };
         header.copy_from_slice(&self.header_bytes_in(envelope));
         let (fields, rest) = rest.split_at_mut(SESSION_HEADER);
-        fields.copy_from_slice(&session.bytes());
-        let (room, check) = rest.split_at_mut(envelope.stamps());
+        fields.copy_from_slice(&session.to_bytes());
+        let (room, check) = rest.split_at_mut(envelope.stamp_bytes());
         if let Some(room) = room.first_chunk_mut() {
-            *room = stamps.bytes();
+            *room = stamps.to_bytes();
         }
         // The buffer may hold bytes of an earlier packet.
         check.fill(0);

@@ -141,7 +141,7 @@ pub enum ParamError {
 
 impl ParamKind {
     /// Form of a value of this kind, in words.
-    pub fn expected(&self) -> String {
+    pub fn expected_form(&self) -> String {
         match self {
             ParamKind::Bool => "true or false".into(),
             ParamKind::Int { min, max: u64::MAX } => format!("a whole number of at least {min}"),
@@ -167,7 +167,7 @@ impl ParamKind {
 
 impl ParamKind {
     /// The kind in one word, for listings.
-    pub fn name(&self) -> &'static str {
+    pub fn kind_name(&self) -> &'static str {
         match self {
             ParamKind::Bool => "bool",
             ParamKind::Int { .. } => "int",
@@ -180,7 +180,7 @@ impl ParamKind {
     }
 
     /// Both ends of its range, for a duration also the second shortest (the shortest is often 0); or all words of a choice.
-    pub fn ends(&self) -> Vec<ParamValue> {
+    pub fn range_ends(&self) -> Vec<ParamValue> {
         match *self {
             ParamKind::Bool => vec![ParamValue::Bool(false), ParamValue::Bool(true)],
             ParamKind::Int { min, max } | ParamKind::Bytes { min, max } | ParamKind::Length { min, max } => {
@@ -196,9 +196,12 @@ impl ParamKind {
 
 impl ParamKind {
     /// The value that a text says, as in `1500`, `1 MB`, `40 us`, `true`; its range is for [`ParamSpec::check`].
-    fn value(&self, text: &str) -> Option<ParamValue> {
+    fn parse_value(&self, text: &str) -> Option<ParamValue> {
         let amount = |wanted: Dimension| {
-            quantity::parse(text).ok().filter(|found| found.dimension == wanted).map(|found| found.amount)
+            quantity::parse_quantity(text)
+                .ok()
+                .filter(|found| found.dimension == wanted)
+                .map(|found| found.amount)
         };
         match self {
             ParamKind::Bool => text.parse().ok().map(ParamValue::Bool),
@@ -230,21 +233,21 @@ impl ParamSpec {
     /// assert_eq!(spec.read(" 40 us"), Ok(ParamValue::Time(Time::us(40))));
     /// assert!(spec.read("40").is_err() && spec.read("2 s").is_err());
     /// ```
-    pub fn read(&self, text: &str) -> Result<ParamValue, ParamError> {
-        let wrong = || ParamError::Type { name: self.name, expected: self.kind.expected() };
-        let value = self.kind.value(text.trim()).ok_or_else(wrong)?;
-        self.check(&value).map(|()| value)
+    pub fn read_value(&self, text: &str) -> Result<ParamValue, ParamError> {
+        let wrong = || ParamError::Type { name: self.name, expected: self.kind.expected_form() };
+        let value = self.kind.parse_value(text.trim()).ok_or_else(wrong)?;
+        self.check_value(&value).map(|()| value)
     }
 
     /// Checks that `value` is of this parameter's kind and in its range.
-    pub fn check(&self, value: &ParamValue) -> Result<(), ParamError> {
-        self.kind.check(self.name, value)
+    pub fn check_value(&self, value: &ParamValue) -> Result<(), ParamError> {
+        self.kind.check_value(self.name, value)
     }
 }
 
 impl ParamKind {
-    fn check(&self, name: &'static str, value: &ParamValue) -> Result<(), ParamError> {
-        let expected = || self.expected();
+    fn check_value(&self, name: &'static str, value: &ParamValue) -> Result<(), ParamError> {
+        let expected = || self.expected_form();
         let in_range = match (self, value) {
             (ParamKind::Bool, ParamValue::Bool(_)) => true,
             (ParamKind::Time { min, max }, ParamValue::Time(v)) => (min..=max).contains(&v),
@@ -278,7 +281,7 @@ pub type Declared = (&'static str, ParamKind, &'static str);
 
 /// The declarations with these defaults.
 #[doc(hidden)]
-pub fn specs(declared: &[Declared], defaults: Vec<ParamValue>) -> Vec<ParamSpec> {
+pub fn make_specs(declared: &[Declared], defaults: Vec<ParamValue>) -> Vec<ParamSpec> {
     // Here and not in the macro, which would repeat it for every struct.
     let spec = |(&(name, kind, doc), default)| ParamSpec { name, kind, default, doc };
     declared.iter().zip(defaults).map(spec).collect()
@@ -286,18 +289,18 @@ pub fn specs(declared: &[Declared], defaults: Vec<ParamValue>) -> Vec<ParamSpec>
 
 /// Checks a value for the parameter called `name`.
 #[doc(hidden)]
-pub fn check(declared: &[Declared], name: &str, value: &ParamValue) -> Result<(), ParamError> {
+pub fn check_declared(declared: &[Declared], name: &str, value: &ParamValue) -> Result<(), ParamError> {
     let unknown = || ParamError::Unknown(name.into());
     let &(name, kind, _) = declared.iter().find(|declared| declared.0 == name).ok_or_else(unknown)?;
-    kind.check(name, value)
+    kind.check_value(name, value)
 }
 
 /// The values `after`, but for those in which `params` differs from `before`, which stand; `except` never do.
 /// This is the effect of a preset: it changes the values that were not set.
-pub fn rebased<P: Params>(params: &P, before: &P, after: P, except: &[&str]) -> Result<P, ParamError> {
+pub fn rebase_preset<P: Params>(params: &P, before: &P, after: P, except: &[&str]) -> Result<P, ParamError> {
     let mut out = after;
     // A value that was set to the preset's own cannot be told from one that was not set.
-    let said = differences(&P::specs(), params.values(), &before.values());
+    let said = changed_values(&P::specs(), params.values(), &before.values());
     said.into_iter()
         .filter(|(name, _)| !except.contains(name))
         .try_for_each(|(name, mine)| out.set(name, mine))?;
@@ -305,7 +308,7 @@ pub fn rebased<P: Params>(params: &P, before: &P, after: P, except: &[&str]) -> 
 }
 
 /// The parameters whose value differs from that in `before`, with their new values.
-pub fn differences(
+pub fn changed_values(
     specs: &[ParamSpec],
     values: Vec<ParamValue>,
     before: &[ParamValue],
@@ -363,8 +366,8 @@ macro_rules! preset_params {
                 let before = self.0.preset;
                 $crate::Params::set(&mut self.0, name, value)?;
                 if name == "preset" {
-                    let (usual, wanted) = (<$values>::of(before), <$values>::of(self.0.preset));
-                    self.0 = $crate::rebased(&self.0, &usual, wanted, &["preset"])?;
+                    let (usual, wanted) = (<$values>::for_preset(before), <$values>::for_preset(self.0.preset));
+                    self.0 = $crate::rebase_preset(&self.0, &usual, wanted, &["preset"])?;
                 }
                 Ok(())
             }
@@ -502,13 +505,13 @@ macro_rules! params {
         }
         impl $crate::Params for $name {
             fn specs() -> Vec<$crate::ParamSpec> {
-                $crate::specs(Self::DECLARED, $crate::Params::values(&<$name>::default()))
+                $crate::make_specs(Self::DECLARED, $crate::Params::values(&<$name>::default()))
             }
             fn values(&self) -> Vec<$crate::ParamValue> {
                 vec![$($crate::ParamField::to_value(&self.$field)),*]
             }
             fn set(&mut self, name: &str, value: $crate::ParamValue) -> Result<(), $crate::ParamError> {
-                $crate::check(Self::DECLARED, name, &value)?;
+                $crate::check_declared(Self::DECLARED, name, &value)?;
                 match name {
                     $(stringify!($field) => {
                         // The check has seen to the type.
@@ -544,9 +547,9 @@ mod tests {
 
     #[test]
     fn every_kind_takes_the_ends_of_its_range_and_nothing_of_another_kind() {
-        let all: Vec<_> = Quantities::specs().iter().flat_map(|spec| spec.kind.ends()).collect();
+        let all: Vec<_> = Quantities::specs().iter().flat_map(|spec| spec.kind.range_ends()).collect();
         for spec in Quantities::specs() {
-            let ends = spec.kind.ends();
+            let ends = spec.kind.range_ends();
             for value in &all {
                 let mut params = Quantities::default();
                 let set = params.set(spec.name, value.clone());

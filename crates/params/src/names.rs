@@ -1,25 +1,26 @@
 //! Nearest names, for messages.
 
 /// The candidate most like `word`, if one is like it at all.
-pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest_name<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let mut best: Option<(f64, &str)> = None;
     for candidate in candidates {
-        let likeness = likeness(word, candidate);
+        let likeness = name_likeness(word, candidate);
         if likeness > best.map_or(0.0, |(b, _)| b) {
             best = Some((likeness, candidate));
         }
     }
     // A word of which half is different is like one that begins as it does.
-    let alike =
-        |likeness: f64, name: &str| likeness > 0.5 || (likeness == 0.5 && starts(word) == starts(name));
+    let alike = |likeness: f64, name: &str| {
+        likeness > 0.5 || (likeness == 0.5 && first_letter(word) == first_letter(name))
+    };
     best.filter(|(likeness, name)| alike(*likeness, name)).map(|(_, name)| name)
 }
 
-fn starts(word: &str) -> Option<char> {
+fn first_letter(word: &str) -> Option<char> {
     word.chars().next().map(|c| c.to_ascii_lowercase())
 }
 
-fn likeness(word: &str, candidate: &str) -> f64 {
+fn name_likeness(word: &str, candidate: &str) -> f64 {
     let (a, b) = (word.to_lowercase(), candidate.to_lowercase());
     let edits = strsim::damerau_levenshtein(&a, &b) as f64;
     // At least 1: two empty words would divide by zero.
@@ -31,7 +32,7 @@ fn likeness(word: &str, candidate: &str) -> f64 {
 }
 
 /// The candidate that `word` surely means: one letter away, or the same but for case or the unit at its end.
-pub fn slip<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn obvious_slip<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = word.to_lowercase();
     candidates.into_iter().find(|candidate| {
         let stem = |name: &'_ str| UNITS.iter().find_map(|u| name.strip_suffix(u)).map(str::len);
@@ -55,9 +56,9 @@ pub fn once_each<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
 }
 
 /// Help that names the nearest candidate, or lists them all when there are few.
-pub fn suggestion<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub fn name_suggestion<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let all = once_each(candidates);
-    if let Some(name) = nearest(word, all.iter().copied()) {
+    if let Some(name) = nearest_name(word, all.iter().copied()) {
         return Some(format!("did you mean `{name}`?"));
     }
     match all.len() {
@@ -75,26 +76,26 @@ mod tests {
     fn a_slip_is_less_than_a_likeness() {
         let columns = ["deadline_s", "path", "share", "transport"];
         for (word, meant) in [("paths", "path"), ("Deadline_S", "deadline_s"), ("deadline", "deadline_s")] {
-            assert_eq!(slip(word, columns), Some(meant));
+            assert_eq!(obvious_slip(word, columns), Some(meant));
         }
-        assert_eq!(slip("deadline_us", columns), Some("deadline_s"));
+        assert_eq!(obvious_slip("deadline_us", columns), Some("deadline_s"));
         for word in ["state", "fct_s", "ideal_s", "slowdown", "grün_s", ""] {
-            assert_eq!(slip(word, columns), None, "{word}");
+            assert_eq!(obvious_slip(word, columns), None, "{word}");
         }
     }
 
     #[test]
     fn slips_find_their_word_and_strangers_do_not() {
         let keys = ["hosts", "rate", "delay", "bottleneck_rate", "kind"];
-        assert_eq!(nearest("host", keys), Some("hosts"));
-        assert_eq!(nearest("dealy", keys), Some("delay"));
-        assert_eq!(nearest("botleneck_rate", keys), Some("bottleneck_rate"));
-        assert_eq!(nearest("colour", keys), None);
-        assert_eq!(nearest("f2", ["f0"]), Some("f0"));
-        assert_eq!(nearest("name", ["sample"]), None);
-        assert_eq!(suggestion("x", ["rate", "delay", "rate"]).as_deref(), Some("there is rate, delay"));
+        assert_eq!(nearest_name("host", keys), Some("hosts"));
+        assert_eq!(nearest_name("dealy", keys), Some("delay"));
+        assert_eq!(nearest_name("botleneck_rate", keys), Some("bottleneck_rate"));
+        assert_eq!(nearest_name("colour", keys), None);
+        assert_eq!(nearest_name("f2", ["f0"]), Some("f0"));
+        assert_eq!(nearest_name("name", ["sample"]), None);
+        assert_eq!(name_suggestion("x", ["rate", "delay", "rate"]).as_deref(), Some("there is rate, delay"));
         assert_eq!(
-            suggestion("colour", keys).as_deref(),
+            name_suggestion("colour", keys).as_deref(),
             Some("there is hosts, rate, delay, bottleneck_rate, kind")
         );
     }

@@ -18,7 +18,7 @@ pub enum Dimension {
 
 impl Dimension {
     /// Name of the dimension in messages.
-    pub fn word(self) -> &'static str {
+    pub fn dimension_name(self) -> &'static str {
         match self {
             Dimension::Time => "a duration",
             Dimension::Rate => "a rate",
@@ -28,7 +28,7 @@ impl Dimension {
     }
 
     /// Something that would be right.
-    pub fn example(self) -> &'static str {
+    pub fn example_text(self) -> &'static str {
         match self {
             Dimension::Time => "\"40 us\"",
             Dimension::Rate => "\"10 Gbps\"",
@@ -38,7 +38,7 @@ impl Dimension {
     }
 
     /// The largest amount that is read, to a whole number of its unit.
-    pub fn largest(self) -> String {
+    pub fn largest_amount(self) -> String {
         let (scale, unit) = match self {
             Dimension::Time => (1_000_000_000_000, "s"),
             Dimension::Rate => (1_000_000_000_000, "Tbps"),
@@ -136,7 +136,7 @@ pub enum QuantityError {
     #[error("`{0}` is finer than {1}")]
     TooFine(String, &'static str),
     /// The value does not fit into 64 bits.
-    #[error("`{0}` is too large: {most} is the most", most = .1.largest())]
+    #[error("`{0}` is too large: {most} is the most", most = .1.largest_amount())]
     TooLarge(String, Dimension),
 }
 
@@ -152,13 +152,13 @@ pub struct Quantity {
 /// The unit of one of some dimensions that is most like a word.
 pub fn nearest_unit(word: &str, wanted: &[Dimension]) -> Option<&'static str> {
     let units = UNITS.iter().filter(|(_, dimension, _)| wanted.contains(dimension));
-    names::nearest(word, units.map(|(name, _, _)| *name))
+    names::nearest_name(word, units.map(|(name, _, _)| *name))
 }
 
 /// Reads a quantity.
-pub fn parse(text: &str) -> Result<Quantity, QuantityError> {
+pub fn parse_quantity(text: &str) -> Result<Quantity, QuantityError> {
     let whole = || text.trim().to_string();
-    let (number, unit) = split(text.trim());
+    let (number, unit) = split_unit(text.trim());
     let head = number.trim_start_matches(['-', '+']).to_ascii_lowercase();
     if ["nan", "inf", "infinity"].contains(&head.as_str()) {
         return Err(QuantityError::NotFinite(whole()));
@@ -171,7 +171,7 @@ pub fn parse(text: &str) -> Result<Quantity, QuantityError> {
         if let Some(error) = bits_and_bytes(&decimal, unit) {
             return Err(error);
         }
-        let nearest = names::nearest(unit, UNITS.iter().map(|(name, _, _)| *name));
+        let nearest = names::nearest_name(unit, UNITS.iter().map(|(name, _, _)| *name));
         return Err(QuantityError::NoSuchUnit { unit: unit.into(), nearest });
     };
     // `-0` is 0.
@@ -184,7 +184,7 @@ pub fn parse(text: &str) -> Result<Quantity, QuantityError> {
         Dimension::Bytes => "a byte",
         Dimension::Packets => "a packet",
     };
-    match decimal.times(scale) {
+    match decimal.times_scale(scale) {
         Ok(amount) => Ok(Quantity { dimension, amount }),
         Err(Misfit::Fraction) => Err(QuantityError::TooFine(whole(), finest)),
         Err(Misfit::Overflow) => Err(QuantityError::TooLarge(whole(), dimension)),
@@ -256,7 +256,7 @@ fn bits_and_bytes(decimal: &Decimal, unit: &str) -> Option<QuantityError> {
             rest.is_some_and(|rest| foreign.endings.contains(&rest))
                 && (foreign.factor != (1, 0) || *number > 1)
         })?;
-    let amount = decimal.scaled(foreign.factor.0 * number, foreign.factor.1 + exponent)?;
+    let amount = decimal.scaled_text(foreign.factor.0 * number, foreign.factor.1 + exponent)?;
     Some(QuantityError::BitsAndBytes {
         unit: unit.into(),
         meant: format!("{word}{}", foreign.word),
@@ -267,7 +267,7 @@ fn bits_and_bytes(decimal: &Decimal, unit: &str) -> Option<QuantityError> {
 }
 
 /// The number at the head, and the rest.
-fn split(text: &str) -> (&str, &str) {
+fn split_unit(text: &str) -> (&str, &str) {
     let end = text.find(|c: char| c.is_whitespace()).unwrap_or_else(|| number_end(text));
     (&text[..end], text[end..].trim())
 }
@@ -326,7 +326,7 @@ impl Decimal {
     }
 
     /// The number times `factor * 10^exponent` in decimal; `None` where that is too long to be of use.
-    fn scaled(&self, factor: u128, exponent: i32) -> Option<String> {
+    fn scaled_text(&self, factor: u128, exponent: i32) -> Option<String> {
         let digits = self.mantissa.checked_mul(factor)?.to_string();
         let exponent = self.exponent.checked_add(exponent)?;
         let places = usize::try_from(exponent.unsigned_abs()).ok().filter(|places| *places <= 30)?;
@@ -342,7 +342,7 @@ impl Decimal {
         Some(format!("{}{zero}{text}", if self.negative { "-" } else { "" }))
     }
 
-    fn times(&self, scale: u128) -> Result<u64, Misfit> {
+    fn times_scale(&self, scale: u128) -> Result<u64, Misfit> {
         // Zero has no need of its exponent, whose power might overflow.
         if self.mantissa == 0 {
             return Ok(0);
@@ -376,7 +376,7 @@ pub fn show_bytes(bytes: u64) -> String {
 }
 
 /// Seconds, rounded once: dividing keeps 1 us at 1e-6 where multiplying by 1e-12 does not.
-pub fn seconds(time: Time) -> f64 {
+pub fn as_seconds(time: Time) -> f64 {
     time.0 as f64 / 1e12
 }
 
@@ -384,42 +384,47 @@ pub fn seconds(time: Time) -> f64 {
 mod tests {
     use super::*;
 
-    fn amount(text: &str) -> u64 {
-        parse(text).expect(text).amount
+    fn parsed_amount(text: &str) -> u64 {
+        parse_quantity(text).expect(text).amount
     }
 
     #[test]
     fn decimals_are_exact() {
-        assert_eq!(amount("10 Gbps"), 10_000_000_000);
-        assert_eq!(amount("10Gb/s"), 10_000_000_000);
-        assert_eq!(amount("2.5 Gbps"), 2_500_000_000);
-        assert_eq!(amount("259.792 us"), 259_792_000);
-        assert_eq!(amount("1e-3 s"), 1_000_000_000);
-        assert_eq!(amount("1_000 B"), 1_000);
-        assert_eq!(amount("0.1 MB"), 100_000);
-        assert_eq!(amount("0.000 s"), 0);
-        assert_eq!(parse("128 packets"), Ok(Quantity { dimension: Dimension::Packets, amount: 128 }));
+        assert_eq!(parsed_amount("10 Gbps"), 10_000_000_000);
+        assert_eq!(parsed_amount("10Gb/s"), 10_000_000_000);
+        assert_eq!(parsed_amount("2.5 Gbps"), 2_500_000_000);
+        assert_eq!(parsed_amount("259.792 us"), 259_792_000);
+        assert_eq!(parsed_amount("1e-3 s"), 1_000_000_000);
+        assert_eq!(parsed_amount("1_000 B"), 1_000);
+        assert_eq!(parsed_amount("0.1 MB"), 100_000);
+        assert_eq!(parsed_amount("0.000 s"), 0);
+        assert_eq!(
+            parse_quantity("128 packets"),
+            Ok(Quantity { dimension: Dimension::Packets, amount: 128 })
+        );
     }
 
     #[test]
     fn what_is_no_quantity_says_why() {
-        assert_eq!(parse("10"), Err(QuantityError::NoUnit("10".into())));
-        assert_eq!(parse("nan us"), Err(QuantityError::NotFinite("nan us".into())));
-        assert_eq!(parse("-1 us"), Err(QuantityError::Negative("-1 us".into())));
-        assert_eq!(parse("0.5 ps"), Err(QuantityError::TooFine("0.5 ps".into(), "a picosecond")));
-        assert!(parse("1e-2147483648 s").is_err() && parse("1e2147483647 s").is_err());
-        assert_eq!(parse("1e30 s"), Err(QuantityError::TooLarge("1e30 s".into(), Dimension::Time)));
+        assert_eq!(parse_quantity("10"), Err(QuantityError::NoUnit("10".into())));
+        assert_eq!(parse_quantity("nan us"), Err(QuantityError::NotFinite("nan us".into())));
+        assert_eq!(parse_quantity("-1 us"), Err(QuantityError::Negative("-1 us".into())));
+        assert_eq!(parse_quantity("0.5 ps"), Err(QuantityError::TooFine("0.5 ps".into(), "a picosecond")));
+        assert!(parse_quantity("1e-2147483648 s").is_err() && parse_quantity("1e2147483647 s").is_err());
+        assert_eq!(parse_quantity("1e30 s"), Err(QuantityError::TooLarge("1e30 s".into(), Dimension::Time)));
         for dimension in [Dimension::Time, Dimension::Rate, Dimension::Bytes, Dimension::Packets] {
-            assert!(parse(&dimension.largest()).is_ok_and(|found| found.dimension == dimension));
+            assert!(
+                parse_quantity(&dimension.largest_amount()).is_ok_and(|found| found.dimension == dimension)
+            );
         }
-        assert_eq!(parse("Gbps"), Err(QuantityError::NoNumber("Gbps".into())));
-        let unit = parse("10 gbps");
+        assert_eq!(parse_quantity("Gbps"), Err(QuantityError::NoNumber("Gbps".into())));
+        let unit = parse_quantity("10 gbps");
         assert_eq!(unit, Err(QuantityError::NoSuchUnit { unit: "gbps".into(), nearest: Some("Gbps") }));
     }
 
     #[test]
     fn bytes_are_not_taken_for_bits_nor_bits_for_bytes() {
-        let said = |text: &str| match parse(text) {
+        let said = |text: &str| match parse_quantity(text) {
             Err(QuantityError::BitsAndBytes { same, meant, .. }) => (same, meant),
             other => panic!("{text}: {other:?}"),
         };
@@ -438,7 +443,7 @@ mod tests {
         ] {
             assert_eq!(said(text), (same.to_string(), meant.to_string()), "{text}");
             // The suggestion can be parsed, and is as much as was meant.
-            assert!(parse(same).is_ok(), "{same}");
+            assert!(parse_quantity(same).is_ok(), "{same}");
         }
         // Among units of rates, those in bytes are recognised.
         for (unit, _, _) in UNITS.iter().filter(|(unit, dimension, _)| {
@@ -446,7 +451,7 @@ mod tests {
         }) {
             let of_bytes = unit.replace('b', "B");
             let (same, _) = said(&format!("3 {of_bytes}"));
-            assert_eq!(amount(&same), 8 * amount(&format!("3 {unit}")), "{of_bytes}");
+            assert_eq!(parsed_amount(&same), 8 * parsed_amount(&format!("3 {unit}")), "{of_bytes}");
         }
     }
 

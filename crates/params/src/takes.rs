@@ -73,7 +73,7 @@ pub enum Takes {
 
 impl Takes {
     /// One word for programs that make something of a declaration.
-    pub fn name(self) -> &'static str {
+    pub fn kind_name(self) -> &'static str {
         match self {
             Takes::Bool => "bool",
             // Ranges are for people: programs go by the type.
@@ -103,7 +103,7 @@ impl Takes {
     }
 
     /// The words that it may be, where there are some.
-    pub fn words(self) -> &'static [&'static str] {
+    pub fn allowed_words(self) -> &'static [&'static str] {
         match self {
             Takes::Word(words) | Takes::WordOrTable(words) | Takes::WordOrNames(words) => words,
             _ => &[],
@@ -113,7 +113,7 @@ impl Takes {
 
 impl fmt::Display for Takes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (nth, word) in self.words().iter().enumerate() {
+        for (nth, word) in self.allowed_words().iter().enumerate() {
             write!(f, "{}`{word}`", if nth > 0 { ", " } else { "" })?;
         }
         f.write_str(match self {

@@ -43,7 +43,7 @@ pub(crate) struct TransportArgs {
     transport: String,
     /// Rate of the slowest link, in Gb/s: senders and receivers pace themselves by it; the default is the
     /// kernel's rate of the interface to the peer, and no pacing where the kernel has none
-    #[arg(long, value_parser = rate)]
+    #[arg(long, value_parser = parse_rate)]
     rate_gbps: Option<f64>,
     /// Round trip without queues, in microseconds; the default is to measure it
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
@@ -55,7 +55,7 @@ pub(crate) struct TransportArgs {
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     spin_us: u32,
     /// A parameter of the transport, such as window=10; may be repeated
-    #[arg(long, value_name = "NAME=VALUE", value_parser = named)]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_named)]
     param: Vec<(String, String)>,
 }
 
@@ -94,7 +94,7 @@ pub(crate) struct PeerArgs {
     pub(crate) json: bool,
     /// Seconds without a datagram after which the peer counts as unreachable; a message without progress fails after
     /// four times as long
-    #[arg(long, default_value_t = 5.0, value_parser = positive)]
+    #[arg(long, default_value_t = 5.0, value_parser = parse_positive)]
     timeout: f64,
     #[command(flatten)]
     pub(crate) transport: TransportArgs,
@@ -105,7 +105,7 @@ pub(crate) struct BulkArgs {
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
     /// Time for which to send
-    #[arg(long, default_value_t = 5.0, value_parser = positive, conflicts_with = "bytes")]
+    #[arg(long, default_value_t = 5.0, value_parser = parse_positive, conflicts_with = "bytes")]
     pub(crate) seconds: f64,
     /// Bytes to send in all
     #[arg(long)]
@@ -127,7 +127,7 @@ pub(crate) struct LatencyArgs {
     pub(crate) count: u64,
     /// Requests a second: each begins at its time, or as soon as the one before has its reply, and its latency counts from
     /// its time; the default is to begin one as soon as the one before has its reply
-    #[arg(long, value_parser = positive)]
+    #[arg(long, value_parser = parse_positive)]
     pub(crate) per_second: Option<f64>,
     /// Bytes of a request
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(SMALLEST as i64..=LARGEST as i64))]
@@ -150,7 +150,7 @@ pub(crate) struct DoctorArgs {
     pub(crate) json: bool,
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+fn parse_positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         // The upper end keeps durations within what `Duration` and 64 bits of picoseconds hold. NaN fails both
         // comparisons.
@@ -159,13 +159,13 @@ fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
-fn named(text: &str) -> Result<(String, String), String> {
+fn parse_named(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("must be a name, `=` and a value")?;
     // Under the name that `Config::from_settings` has for it, which then checks name and value.
     Ok((format!("transport.{name}"), value.into()))
 }
 
-fn rate(text: &str) -> Result<f64, String> {
+fn parse_rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if (0.001..=400.0).contains(&value) => Ok(value),
         _ => Err("must be from 0.001 to 400".into()),
@@ -174,14 +174,14 @@ fn rate(text: &str) -> Result<f64, String> {
 
 impl TransportArgs {
     /// Pace that the user set.
-    pub(crate) fn pace(&self) -> Option<Pace> {
+    pub(crate) fn user_pace(&self) -> Option<Pace> {
         self.rate_gbps.and_then(|gbps| Rate::new((gbps * 1e9) as u64)).map(Pace::given)
     }
 
     /// Configuration of an endpoint; its peers are admitted by `admission`.
-    pub(crate) fn config(&self, admission: Admission, pace: &Pace) -> Result<Config, PerfError> {
+    pub(crate) fn endpoint_config(&self, admission: Admission, pace: &Pace) -> Result<Config, PerfError> {
         let params = self.param.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let settings = std::iter::once(("transport", self.name())).chain(params);
+        let settings = std::iter::once(("transport", self.transport_name())).chain(params);
         let config = Config::from_settings(settings).map_err(|error| PerfError::Usage(error.to_string()))?;
         let rate = pace.rate;
         let round_trip = if self.rtt_us.is_some() { RoundTrip::Given } else { RoundTrip::Measured };
@@ -200,15 +200,15 @@ impl TransportArgs {
         })
     }
 
-    pub(crate) fn name(&self) -> &str {
+    pub(crate) fn transport_name(&self) -> &str {
         &self.transport
     }
 }
 
 impl ServeArgs {
-    pub(crate) fn admission(&self) -> Result<Admission, PerfError> {
+    pub(crate) fn peers_admission(&self) -> Result<Admission, PerfError> {
         match &self.psk_file {
-            Some(file) => Ok(Admission::PreSharedKey(key(file)?)),
+            Some(file) => Ok(Admission::PreSharedKey(read_key(file)?)),
             None if self.allow.is_empty() => Ok(Admission::Loopback),
             None => Ok(Admission::Prefixes(self.allow.clone())),
         }
@@ -217,28 +217,28 @@ impl ServeArgs {
 
 impl PeerArgs {
     /// The first IPv4 address of the peer, or else the first.
-    pub(crate) fn address(&self) -> Result<SocketAddr, PerfError> {
-        address(&self.name)
+    pub(crate) fn peer_address(&self) -> Result<SocketAddr, PerfError> {
+        resolve_address(&self.name)
     }
 
     /// Admits the peer: by the key, or by its address alone.
-    pub(crate) fn admission(&self, peer: SocketAddr) -> Result<Admission, PerfError> {
+    pub(crate) fn peer_admission(&self, peer: SocketAddr) -> Result<Admission, PerfError> {
         match &self.psk_file {
-            Some(file) => Ok(Admission::PreSharedKey(key(file)?)),
+            Some(file) => Ok(Admission::PreSharedKey(read_key(file)?)),
             None if peer.ip().is_loopback() => Ok(Admission::Loopback),
             // The whole address as a prefix: a client hears its server and no other host.
             None => Ok(Admission::Prefixes(vec![IpNet::from(peer.ip())])),
         }
     }
 
-    pub(crate) fn timeout(&self) -> Duration {
+    pub(crate) fn peer_timeout(&self) -> Duration {
         Duration::from_secs_f64(self.timeout)
     }
 }
 
 impl BulkArgs {
     /// Checks that the types of the arguments cannot express.
-    pub(crate) fn check(&self) -> Result<(), PerfError> {
+    pub(crate) fn check_sizes(&self) -> Result<(), PerfError> {
         let least = u64::from(SMALLEST) * u64::from(self.streams);
         match self.bytes {
             Some(bytes) if bytes < least => {
@@ -250,7 +250,7 @@ impl BulkArgs {
 }
 
 /// The first IPv4 address of a peer, or else the first; an IPv6 address with a port is in brackets.
-fn address(name: &str) -> Result<SocketAddr, PerfError> {
+fn resolve_address(name: &str) -> Result<SocketAddr, PerfError> {
     let unknown = |why: String| PerfError::Usage(format!("no address of `{name}`: {why}"));
     // An IPv6 address has colons too, so that a colon alone means no port.
     let bare = name.parse::<IpAddr>().is_ok() || !name.contains(':');
@@ -268,13 +268,13 @@ fn address(name: &str) -> Result<SocketAddr, PerfError> {
 
 impl DoctorArgs {
     /// The first IPv4 address of the peer, or else the first.
-    pub(crate) fn address(&self) -> Result<SocketAddr, PerfError> {
-        address(&self.name)
+    pub(crate) fn peer_address(&self) -> Result<SocketAddr, PerfError> {
+        resolve_address(&self.name)
     }
 }
 
 /// The key in a file.
-fn key(file: &std::path::Path) -> Result<PreSharedKey, PerfError> {
+fn read_key(file: &std::path::Path) -> Result<PreSharedKey, PerfError> {
     PreSharedKey::read(file).map_err(|error| PerfError::Usage(error.to_string()))
 }
 

@@ -27,17 +27,17 @@ struct Sent {
 }
 
 /// Sends, and asks the server what arrived.
-pub(crate) fn run(args: &BulkArgs, carrier: &dyn Carrier) -> Result<BulkReport, PerfError> {
-    let run = carrier::begin(carrier)?;
+pub(crate) fn run_bulk(args: &BulkArgs, carrier: &dyn Carrier) -> Result<BulkReport, PerfError> {
+    let run = carrier::begin_run(carrier)?;
     // After the beginning was acknowledged, so that connecting does not count.
-    let (before, start) = (Usage::now(), Instant::now());
-    let sent = send(args, carrier, run, start)?;
+    let (before, start) = (Usage::until_now(), Instant::now());
+    let sent = send_streams(args, carrier, run, start)?;
     // Before the closing request, which does not count either.
-    let (seconds, cpu) = (start.elapsed().as_secs_f64(), Usage::now() - before);
-    let totals = carrier::end(carrier, run)?;
+    let (seconds, cpu) = (start.elapsed().as_secs_f64(), Usage::until_now() - before);
+    let totals = carrier::end_run(carrier, run)?;
     // Both carriers are reliable: a difference means that a message was lost or came twice.
     if totals.bytes != sent.bytes {
-        let peer = carrier.peer();
+        let peer = carrier.peer_name();
         return Err(PerfError::Miscounted { peer, counted: totals.bytes, sent: sent.bytes });
     }
     Ok(BulkReport {
@@ -47,20 +47,20 @@ pub(crate) fn run(args: &BulkArgs, carrier: &dyn Carrier) -> Result<BulkReport, 
         message_size: args.message_size,
         streams: args.streams,
         goodput_gbps: sent.bytes as f64 * 8e-9 / seconds,
-        client: Side { bytes: sent.bytes, messages: sent.messages, cpu: cpu.report(Some(sent.bytes)) },
+        client: Side { bytes: sent.bytes, messages: sent.messages, cpu: cpu.cpu_report(Some(sent.bytes)) },
         server: Side {
             bytes: totals.bytes,
             messages: totals.messages,
-            cpu: totals.cpu.report(Some(totals.bytes)),
+            cpu: totals.cpu.cpu_report(Some(totals.bytes)),
         },
         others: totals.others,
-        counters: carrier.counters(),
+        counters: carrier.own_counters(),
     })
 }
 
 /// Sends over all streams at once.
-fn send(args: &BulkArgs, carrier: &dyn Carrier, run: u64, start: Instant) -> Result<Sent, PerfError> {
-    let message = Order::Data { run }.message(args.message_size as usize);
+fn send_streams(args: &BulkArgs, carrier: &dyn Carrier, run: u64, start: Instant) -> Result<Sent, PerfError> {
+    let message = Order::Data { run }.to_message(args.message_size as usize);
     let amount = |stream: u64| match args.bytes {
         None => Amount::Until(start + Duration::from_secs_f64(args.seconds)),
         Some(bytes) => {
@@ -88,9 +88,9 @@ fn send(args: &BulkArgs, carrier: &dyn Carrier, run: u64, start: Instant) -> Res
 }
 
 fn one_stream(carrier: &dyn Carrier, run: u64, message: &Bytes, amount: Amount) -> Result<Sent, PerfError> {
-    let mut stream = carrier.stream()?;
+    let mut stream = carrier.open_stream()?;
     let mut sent = Sent::default();
-    while !stop::asked() {
+    while !stop::stop_asked() {
         let length = match amount {
             Amount::Until(end) if Instant::now() < end => message.len() as u64,
             Amount::Bytes(bytes) if sent.bytes < bytes => next(bytes - sent.bytes, message.len() as u64),
@@ -98,12 +98,12 @@ fn one_stream(carrier: &dyn Carrier, run: u64, message: &Bytes, amount: Amount) 
         };
         let whole = length == message.len() as u64;
         // Messages of full length share one buffer: copying would cost processor time that is being measured.
-        let bytes = if whole { message.clone() } else { Order::Data { run }.message(length as usize) };
-        stream.send(bytes)?;
+        let bytes = if whole { message.clone() } else { Order::Data { run }.to_message(length as usize) };
+        stream.send_message(bytes)?;
         sent = Sent { bytes: sent.bytes + length, messages: sent.messages + 1 };
     }
     // Counted as sent only when the server has everything, so that the rate is one of delivered bytes.
-    stream.finish()?;
+    stream.finish_stream()?;
     Ok(sent)
 }
 

@@ -59,39 +59,43 @@ pub(crate) struct DoctorReport {
     findings: Vec<Finding>,
 }
 
-fn good(item: &'static str, found: impl Into<String>) -> Finding {
+fn good_finding(item: &'static str, found: impl Into<String>) -> Finding {
     Finding { item, verdict: Verdict::Good, found: found.into(), advice: String::new() }
 }
 
-fn change(item: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Finding {
+fn advised_change(item: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Finding {
     Finding { item, verdict: Verdict::Change, found: found.into(), advice: advice.into() }
 }
 
-fn unknown(item: &'static str, why: impl Display) -> Finding {
+fn unknown_finding(item: &'static str, why: impl Display) -> Finding {
     Finding { item, verdict: Verdict::Unknown, found: format!("not measured: {why}"), advice: String::new() }
 }
 
 /// Looks at everything.
-pub(crate) fn run(args: &DoctorArgs) -> Result<DoctorReport, PerfError> {
-    let peer = args.address()?;
-    let (socket, interfaces) = toward(peer).map_err(PerfError::io("looking for a route"))?;
-    let pace = Pace::to(peer).map_err(PerfError::io("looking for a route"))?;
-    let refused = try_to_send(peer).map_err(PerfError::io("making a socket"))?;
-    let mut findings = vec![mtu(&socket, args.mtu), judge_sending(refused)];
+pub(crate) fn run_doctor(args: &DoctorArgs) -> Result<DoctorReport, PerfError> {
+    let peer = args.peer_address()?;
+    let (socket, interfaces) = socket_toward(peer).map_err(PerfError::io_error("looking for a route"))?;
+    let pace = Pace::to(peer).map_err(PerfError::io_error("looking for a route"))?;
+    let refused = try_to_send(peer).map_err(PerfError::io_error("making a socket"))?;
+    let mut findings = vec![check_mtu(&socket, args.mtu), judge_sending(refused)];
     // After the MTU was asked for: these change options of the same socket.
-    findings.extend([rows(&socket), receive_buffer(&socket), paced(&pace)]);
+    findings.extend([check_rows(&socket), receive_buffer(&socket), check_pace(&pace)]);
     for interface in interfaces.iter().filter(|name| *name != "lo") {
-        findings.push(coalescing(interface));
-        findings.push(offloads(interface));
+        findings.push(check_coalescing(interface));
+        findings.push(check_offloads(interface));
     }
-    findings.extend([governor(), processors(), wake_ups().map_err(PerfError::io("measuring wake-ups"))?]);
+    findings.extend([
+        check_governor(),
+        check_processors(),
+        wake_ups().map_err(PerfError::io_error("measuring wake-ups"))?,
+    ]);
     let marks = "it takes a peer that says which marks arrived, and headway-perf has no question for that";
-    findings.extend([unknown("ecn", marks), unknown("priorities", marks)]);
+    findings.extend([unknown_finding("ecn", marks), unknown_finding("priorities", marks)]);
     Ok(DoctorReport { peer: peer.to_string(), interfaces, findings })
 }
 
 /// A socket whose datagrams go to the peer, and the interfaces with the address that they leave from.
-fn toward(peer: SocketAddr) -> io::Result<(UdpSocket, BTreeSet<String>)> {
+fn socket_toward(peer: SocketAddr) -> io::Result<(UdpSocket, BTreeSet<String>)> {
     let socket = UdpSocket::bind(headway_host::toward(peer.ip()))?;
     // Connecting a datagram socket sends nothing: the kernel only chooses the route and the local address.
     socket.connect(peer)?;
@@ -107,14 +111,14 @@ fn toward(peer: SocketAddr) -> io::Result<(UdpSocket, BTreeSet<String>)> {
     Ok((socket, if local == peer.ip() { BTreeSet::from(["lo".into()]) } else { names.collect() }))
 }
 
-fn mtu(socket: &UdpSocket, wanted: u16) -> Finding {
+fn check_mtu(socket: &UdpSocket, wanted: u16) -> Finding {
     let found = match socket.local_addr() {
         Ok(SocketAddr::V6(_)) => rustix::net::sockopt::ipv6_mtu(socket),
         _ => rustix::net::sockopt::ip_mtu(socket),
     };
     match found {
         Ok(found) => judge_mtu(found, wanted),
-        Err(error) => unknown("mtu", error),
+        Err(error) => unknown_finding("mtu", error),
     }
 }
 
@@ -122,14 +126,14 @@ fn judge_mtu(found: u32, wanted: u16) -> Finding {
     let said = format!("{found} bytes by this host's routes; what is beyond them is not measured");
     if found < u32::from(wanted) {
         let advice = format!("give both ends --mtu {found}: longer packets are cut up or dropped");
-        return change("mtu", said, advice);
+        return advised_change("mtu", said, advice);
     }
     // Advice only where the gain is large.
     if found > u32::from(wanted) * 2 {
         let advice = "if the whole path carries longer packets, give both ends a longer --mtu: bulk takes less processor time";
-        return change("mtu", said, advice);
+        return advised_change("mtu", said, advice);
     }
-    good("mtu", said)
+    good_finding("mtu", said)
 }
 
 fn judge_sending(refused: Refused) -> Finding {
@@ -142,23 +146,23 @@ fn judge_sending(refused: Refused) -> Finding {
     } else if refused.rows.is_some() {
         "look at the offloads of the interface: each packet takes a way through the kernel of its own"
     } else {
-        return good("sending", "the kernel takes rows of datagrams with marks to the peer");
+        return good_finding("sending", "the kernel takes rows of datagrams with marks to the peer");
     };
-    change("sending", all.join("; "), advice)
+    advised_change("sending", all.join("; "), advice)
 }
 
-fn rows(socket: &UdpSocket) -> Finding {
+fn check_rows(socket: &UdpSocket) -> Finding {
     // Nothing is sent with it; a kernel that does not know the option refuses it.
     let sent = setsockopt(socket, sockopt::UdpGsoSegment, &SEGMENT);
     let received = setsockopt(socket, sockopt::UdpGroSegment, &true);
     match (sent, received) {
         (Ok(()), Ok(())) => {
-            good("rows", "the kernel takes and gives rows of datagrams (UDP_SEGMENT, UDP_GRO)")
+            good_finding("rows", "the kernel takes and gives rows of datagrams (UDP_SEGMENT, UDP_GRO)")
         }
         (Err(error), _) | (_, Err(error)) => {
             let advice =
                 "use Linux 5.0 or later: without rows, each packet takes a way through the kernel of its own";
-            change("rows", format!("the kernel takes no rows of datagrams: {error}"), advice)
+            advised_change("rows", format!("the kernel takes no rows of datagrams: {error}"), advice)
         }
     }
 }
@@ -172,33 +176,33 @@ fn receive_buffer(socket: &UdpSocket) -> Finding {
     match getsockopt(socket, sockopt::RcvBuf) {
         // The size is read back, because the kernel lowers a request above its limit without an error.
         Ok(bytes) => judge_buffer(bytes / DOUBLED),
-        Err(error) => unknown("buffers", error),
+        Err(error) => unknown_finding("buffers", error),
     }
 }
 
 fn judge_buffer(bytes: usize) -> Finding {
     let found = format!("a socket of this user gets {} kB for what arrives", bytes / 1000);
     if bytes >= BUFFER {
-        return good("buffers", found);
+        return good_finding("buffers", found);
     }
     let advice = format!(
         "sysctl -w net.core.rmem_max={BUFFER}: what arrives while a thread is late is dropped otherwise"
     );
-    change("buffers", found, advice)
+    advised_change("buffers", found, advice)
 }
 
-fn paced(pace: &Pace) -> Finding {
+fn check_pace(pace: &Pace) -> Finding {
     match pace.reason {
-        PaceReason::Given | PaceReason::Interface(_) => good("pacing", pace.to_string()),
+        PaceReason::Given | PaceReason::Interface(_) => good_finding("pacing", pace.to_string()),
         PaceReason::Unknown(_) => {
             let advice = "give --rate-gbps the rate of the slowest link, if there is one: windows and pacing follow it";
-            change("pacing", pace.to_string(), advice)
+            advised_change("pacing", pace.to_string(), advice)
         }
     }
 }
 
 /// Output of `ethtool` for an interface, or the reason why there is none.
-fn ethtool(option: &str, interface: &str) -> Result<String, String> {
+fn ethtool_output(option: &str, interface: &str) -> Result<String, String> {
     let output = Command::new("ethtool").args([option, interface]).output();
     let output = output.map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => "ethtool is not installed".into(),
@@ -212,25 +216,25 @@ fn ethtool(option: &str, interface: &str) -> Result<String, String> {
 }
 
 /// The value after `name:` at the beginning of a line.
-fn value<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+fn value_after<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let after = |line: &'a str| line.trim().strip_prefix(name)?.trim_start().strip_prefix(':');
     text.lines().find_map(after).map(str::trim)
 }
 
-fn coalescing(interface: &str) -> Finding {
-    match ethtool("-c", interface) {
-        Ok(text) => judge_coalescing(interface, &text),
-        Err(why) => unknown("coalescing", why),
+fn check_coalescing(interface: &str) -> Finding {
+    match ethtool_output("-c", interface) {
+        Ok(text_behind) => judge_coalescing(interface, &text_behind),
+        Err(why) => unknown_finding("coalescing", why),
     }
 }
 
 fn judge_coalescing(interface: &str, text: &str) -> Finding {
     // Drivers without the setting print `n/a`, which is not a number.
-    let held = value(text, "rx-usecs").and_then(|us| us.parse::<u64>().ok());
+    let held = value_after(text, "rx-usecs").and_then(|us| us.parse::<u64>().ok());
     match held {
-        None => unknown("coalescing", format!("{interface} does not say rx-usecs")),
+        None => unknown_finding("coalescing", format!("{interface} does not say rx-usecs")),
         Some(us) if us <= SHORT_US => {
-            good("coalescing", format!("{interface} holds datagrams back for {us} us"))
+            good_finding("coalescing", format!("{interface} holds datagrams back for {us} us"))
         }
         Some(us) => {
             let advice = format!(
@@ -238,35 +242,43 @@ fn judge_coalescing(interface: &str, text: &str) -> Finding {
                 // A call waits at both ends.
                 2 * (us - SHORT_US)
             );
-            change("coalescing", format!("{interface} holds datagrams back for up to {us} us"), advice)
+            advised_change(
+                "coalescing",
+                format!("{interface} holds datagrams back for up to {us} us"),
+                advice,
+            )
         }
     }
 }
 
-fn offloads(interface: &str) -> Finding {
-    match ethtool("-k", interface) {
-        Ok(text) => judge_offloads(interface, &text),
-        Err(why) => unknown("offloads", why),
+fn check_offloads(interface: &str) -> Finding {
+    match ethtool_output("-k", interface) {
+        Ok(text_behind) => judge_offloads(interface, &text_behind),
+        Err(why) => unknown_finding("offloads", why),
     }
 }
 
 fn judge_offloads(interface: &str, text: &str) -> Finding {
     // "[fixed]" follows a feature that the device cannot change.
-    let state = |name| value(text, name).map(|state| (state.starts_with("on"), state.contains("[fixed]")));
+    let state =
+        |name| value_after(text, name).map(|state| (state.starts_with("on"), state.contains("[fixed]")));
     let names = ["tx-udp-segmentation", "generic-receive-offload", "rx-checksumming"];
     // Off and not fixed: a device cannot follow advice about what is fixed.
     let off: Vec<_> = names.into_iter().filter(|name| state(name) == Some((false, false))).collect();
     if names.iter().all(|name| state(name).is_none()) {
-        return unknown("offloads", format!("ethtool -k {interface} names none of {}", names.join(", ")));
+        return unknown_finding(
+            "offloads",
+            format!("ethtool -k {interface} names none of {}", names.join(", ")),
+        );
     }
     if off.is_empty() {
-        return good("offloads", format!("{interface} has what it can of {}", names.join(", ")));
+        return good_finding("offloads", format!("{interface} has what it can of {}", names.join(", ")));
     }
     let advice = format!("ethtool -K {interface} {} on: bulk takes less processor time", off.join(" on "));
-    change("offloads", format!("{interface} has {} off", off.join(", ")), advice)
+    advised_change("offloads", format!("{interface} has {} off", off.join(", ")), advice)
 }
 
-fn governor() -> Finding {
+fn check_governor() -> Finding {
     let folders = fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten();
     let files = folders.map(|folder| folder.path().join("cpufreq/scaling_governor"));
     let governors: BTreeSet<_> =
@@ -276,24 +288,24 @@ fn governor() -> Finding {
 
 fn judge_governor(governors: &BTreeSet<String>) -> Finding {
     if governors.is_empty() {
-        return unknown("governor", "the kernel shows no governor; a virtual machine has none");
+        return unknown_finding("governor", "the kernel shows no governor; a virtual machine has none");
     }
     let found = governors.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     if governors.iter().all(|governor| governor == "performance") {
-        return good("governor", found);
+        return good_finding("governor", found);
     }
     let advice = "cpupower frequency-set -g performance: slow processors make each wake-up longer";
-    change("governor", found, advice)
+    advised_change("governor", found, advice)
 }
 
-fn processors() -> Finding {
+fn check_processors() -> Finding {
     match std::thread::available_parallelism() {
-        Err(error) => unknown("processors", error),
+        Err(error) => unknown_finding("processors", error),
         Ok(count) if count.get() == 1 => {
             let advice = "give the program two: the application and its endpoint share one now";
-            change("processors", "1 for this program", advice)
+            advised_change("processors", "1 for this program", advice)
         }
-        Ok(count) => good("processors", format!("{count} for this program")),
+        Ok(count) => good_finding("processors", format!("{count} for this program")),
     }
 }
 
@@ -327,10 +339,10 @@ fn judge_wake_ups(median_us: f64, p99_us: f64) -> Finding {
     let found =
         format!("a thread wakes up in {median_us:.1} us (median), {p99_us:.1} us (p99); a call takes two");
     if median_us <= QUICK_US {
-        return good("wake-ups", found);
+        return good_finding("wake-ups", found);
     }
     let advice = "look for deep idle states of processors (/dev/cpu_dma_latency) and for other programs; --spin-us avoids wake-ups";
-    change("wake-ups", found, advice)
+    advised_change("wake-ups", found, advice)
 }
 
 impl Display for DoctorReport {

@@ -41,12 +41,12 @@ impl PerfError {
         if matches!(self, PerfError::Usage(_)) { 2 } else { 1 }
     }
 
-    pub(crate) fn io(what: &'static str) -> impl FnOnce(io::Error) -> PerfError {
+    pub(crate) fn io_error(what: &'static str) -> impl FnOnce(io::Error) -> PerfError {
         move |source| PerfError::Io { what, source }
     }
 
     /// A message to `peer` over Headway failed.
-    pub(crate) fn send(peer: impl ToString, error: SendError) -> PerfError {
+    pub(crate) fn send_error(peer: impl ToString, error: SendError) -> PerfError {
         match error {
             // A server that is started again under a measurement has lost its counts, which is as good as no
             // answer.
@@ -61,16 +61,16 @@ impl PerfError {
     }
 
     /// A call to `peer` over Headway failed.
-    pub(crate) fn call(peer: impl ToString, error: CallError) -> PerfError {
+    pub(crate) fn call_error(peer: impl ToString, error: CallError) -> PerfError {
         match error {
-            CallError::Send(error) => PerfError::send(peer, error),
+            CallError::Send(error) => PerfError::send_error(peer, error),
             // A server answers at once, so that a call without a reply means that nothing answers.
-            CallError::TimedOut => PerfError::send(peer, SendError::Unreachable),
+            CallError::TimedOut => PerfError::send_error(peer, SendError::Unreachable),
         }
     }
 
     /// A TCP connection to `peer` failed.
-    pub(crate) fn tcp(peer: impl ToString, source: io::Error) -> PerfError {
+    pub(crate) fn tcp_error(peer: impl ToString, source: io::Error) -> PerfError {
         let why = match source.kind() {
             // A read that times out ends with EAGAIN, which is `WouldBlock` (socket(7), SO_RCVTIMEO).
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "time-out".into(),

@@ -18,7 +18,7 @@ impl<R: Read, W: Write> Frames<R, W> {
 
     /// The next message; `None` at the end of the connection. Memory is taken for bytes that arrive, not for those that
     /// are announced.
-    pub fn read(&mut self) -> io::Result<Option<&[u8]>> {
+    pub fn read_message(&mut self) -> io::Result<Option<&[u8]>> {
         let mut length = [0; 4];
         match self.reader.read_exact(&mut length) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
@@ -39,7 +39,7 @@ impl<R: Read, W: Write> Frames<R, W> {
     }
 
     /// Writes a message.
-    pub fn write(&mut self, message: &[u8]) -> io::Result<()> {
+    pub fn write_message(&mut self, message: &[u8]) -> io::Result<()> {
         let length = (message.len() as u32).to_be_bytes();
         // One system call for both parts, since small segments are sent at once (`TCP_NODELAY`).
         let written = self.writer.write_vectored(&[IoSlice::new(&length), IoSlice::new(message)])?;

@@ -20,7 +20,7 @@ const GRACE: Duration = Duration::from_secs(2);
 const UNDER_WAY: usize = 4;
 
 /// Limits of both ends: 64 streams of the largest messages fit. Nothing is taken before it is needed.
-pub(crate) fn limits() -> Limits {
+pub(crate) fn endpoint_limits() -> Limits {
     // 64 is the most that `--streams` takes.
     let all = 64 * UNDER_WAY as u64 * u64::from(LARGEST);
     // The last message of a stream takes along what is left over, and calls have a header.
@@ -38,32 +38,32 @@ pub(crate) struct Headway {
 
 impl Headway {
     pub(crate) fn new(peer: SocketAddr, args: &PeerArgs) -> Result<Headway, PerfError> {
-        let timeout = Time::ns(args.timeout().as_nanos() as u64);
-        let pace = args.transport.pace().map_or_else(|| Pace::to(peer), Ok);
-        let pace = pace.map_err(PerfError::io("looking for a route"))?;
+        let timeout = Time::ns(args.peer_timeout().as_nanos() as u64);
+        let pace = args.transport.user_pace().map_or_else(|| Pace::to(peer), Ok);
+        let pace = pace.map_err(PerfError::io_error("looking for a route"))?;
         let config = Config {
-            limits: limits(),
+            limits: endpoint_limits(),
             peer_timeout: timeout,
             // Longer, because a peer that answers is not gone.
             progress_timeout: timeout * 4,
             call_timeout: timeout,
-            ..args.transport.config(args.admission(peer)?, &pace)?
+            ..args.transport.endpoint_config(args.peer_admission(peer)?, &pace)?
         };
         let endpoint = Endpoint::bind(toward(peer.ip()), config)?;
-        Ok(Headway { endpoint, peer, transport: args.transport.name().into(), pace })
+        Ok(Headway { endpoint, peer, transport: args.transport.transport_name().into(), pace })
     }
 }
 
 impl Carrier for Headway {
-    fn name(&self) -> &'static str {
+    fn carrier_name(&self) -> &'static str {
         "headway"
     }
 
-    fn transport(&self) -> String {
+    fn transport_name(&self) -> String {
         self.transport.clone()
     }
 
-    fn pace(&self) -> Option<&Pace> {
+    fn sender_pace(&self) -> Option<&Pace> {
         Some(&self.pace)
     }
 
@@ -74,27 +74,27 @@ impl Carrier for Headway {
         Some(time.as_secs_f64() * 1e6)
     }
 
-    fn peer(&self) -> String {
+    fn peer_name(&self) -> String {
         self.peer.to_string()
     }
 
-    fn call(&self, request: Bytes) -> Result<Bytes, PerfError> {
+    fn call_server(&self, request: Bytes) -> Result<Bytes, PerfError> {
         self.endpoint.call(self.peer, request).map_err(|error| {
             match (error, self.endpoint.refused().sending) {
                 // The time was too short to be sure, and this is the only hint.
                 (CallError::TimedOut, Some(refusal)) if self.endpoint.stats().datagrams_received == 0 => {
-                    PerfError::send(self.peer, SendError::KernelRefuses(refusal))
+                    PerfError::send_error(self.peer, SendError::KernelRefuses(refusal))
                 }
-                (error, _) => PerfError::call(self.peer, error),
+                (error, _) => PerfError::call_error(self.peer, error),
             }
         })
     }
 
-    fn stream(&self) -> Result<Box<dyn Stream + '_>, PerfError> {
+    fn open_stream(&self) -> Result<Box<dyn Stream + '_>, PerfError> {
         Ok(Box::new(Row { carrier: self, under_way: VecDeque::new() }))
     }
 
-    fn counters(&self) -> BTreeMap<&'static str, u64> {
+    fn own_counters(&self) -> BTreeMap<&'static str, u64> {
         self.endpoint.stats().iter().filter(|(_, count)| *count > 0).collect()
     }
 }
@@ -131,18 +131,18 @@ impl Row<'_> {
                 break outcome;
             }
             // A request to stop is obeyed even if the peer is there and does not acknowledge.
-            if stop::asked() && asked.get_or_insert_with(Instant::now).elapsed() > GRACE {
+            if stop::stop_asked() && asked.get_or_insert_with(Instant::now).elapsed() > GRACE {
                 // The outcome is unknown. A stopped measurement must not count bytes that the peer has not
                 // acknowledged.
                 break Err(SendError::Unreachable);
             }
         };
-        outcome.map(|_| ()).map_err(|error| PerfError::send(self.carrier.peer, error))
+        outcome.map(|_| ()).map_err(|error| PerfError::send_error(self.carrier.peer, error))
     }
 }
 
 impl Stream for Row<'_> {
-    fn send(&mut self, message: Bytes) -> Result<(), PerfError> {
+    fn send_message(&mut self, message: Bytes) -> Result<(), PerfError> {
         if self.under_way.len() >= UNDER_WAY {
             self.wait_for_one()?;
         }
@@ -155,12 +155,12 @@ impl Stream for Row<'_> {
                 }
                 // There is no room before an earlier message is done.
                 Err(SendError::Full { .. }) if !self.under_way.is_empty() => self.wait_for_one()?,
-                Err(error) => return Err(PerfError::send(self.carrier.peer, error)),
+                Err(error) => return Err(PerfError::send_error(self.carrier.peer, error)),
             }
         }
     }
 
-    fn finish(&mut self) -> Result<(), PerfError> {
+    fn finish_stream(&mut self) -> Result<(), PerfError> {
         while !self.under_way.is_empty() {
             self.wait_for_one()?;
         }

@@ -30,7 +30,7 @@ use std::process::ExitCode;
 use tcp::Tcp;
 
 fn main() -> ExitCode {
-    match run(Arguments::parse()) {
+    match run_command(Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("headway-perf: {error}");
@@ -39,27 +39,27 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: Arguments) -> Result<(), PerfError> {
-    stop::install()?;
+fn run_command(arguments: Arguments) -> Result<(), PerfError> {
+    stop::install_handlers()?;
     match arguments.command {
-        Command::Serve(args) => serve::run(&args),
+        Command::Serve(args) => serve::run_server(&args),
         Command::Bulk(args) => {
-            args.check()?;
-            let report = bulk::run(&args, &*connect(&args.peer)?)?;
-            report::print(&report, args.peer.json)
+            args.check_sizes()?;
+            let report = bulk::run_bulk(&args, &*connect_carrier(&args.peer)?)?;
+            report::print_report(&report, args.peer.json)
         }
         Command::Latency(args) => {
-            let report = latency::run(&args, &*connect(&args.peer)?)?;
-            report::print(&report, args.peer.json)
+            let report = latency::run_latency(&args, &*connect_carrier(&args.peer)?)?;
+            report::print_report(&report, args.peer.json)
         }
-        Command::Doctor(args) => report::print(&doctor::run(&args)?, args.json),
+        Command::Doctor(args) => report::print_report(&doctor::run_doctor(&args)?, args.json),
     }
 }
 
-fn connect(peer: &PeerArgs) -> Result<Box<dyn Carrier>, PerfError> {
-    let address = peer.address()?;
+fn connect_carrier(peer: &PeerArgs) -> Result<Box<dyn Carrier>, PerfError> {
+    let address = peer.peer_address()?;
     Ok(if peer.tcp {
-        Box::new(Tcp::connect(address, peer.timeout())?)
+        Box::new(Tcp::connect_peer(address, peer.peer_timeout())?)
     } else {
         Box::new(Headway::new(address, peer)?)
     })

@@ -68,7 +68,7 @@ pub struct Totals {
 
 impl Order {
     /// The order as a message of `length` bytes, which is at least 9, the order's own bytes.
-    pub fn message(self, length: usize) -> Bytes {
+    pub fn to_message(self, length: usize) -> Bytes {
         let mut bytes = Vec::with_capacity(length.max(FRONT));
         let (kind, number) = match self {
             Order::Data { run } => (0, run),
@@ -86,7 +86,7 @@ impl Order {
     }
 
     /// `None` when it is none.
-    pub fn parse(message: &[u8]) -> Option<Order> {
+    pub fn from_message(message: &[u8]) -> Option<Order> {
         let (front, _) = message.split_first_chunk::<FRONT>()?;
         let (kind, number) = front.split_first()?;
         let run = u64::from_be_bytes(number.try_into().ok()?);
@@ -102,7 +102,7 @@ impl Order {
 
 impl Answer {
     /// The answer as a message; an echo has `length` bytes.
-    pub fn message(self, length: usize) -> Bytes {
+    pub fn to_message(self, length: usize) -> Bytes {
         let kind = match self {
             Answer::Begun => 0x80,
             Answer::Busy => 0x81,
@@ -123,7 +123,7 @@ impl Answer {
     }
 
     /// `None` when it is none.
-    pub fn parse(message: &[u8]) -> Option<Answer> {
+    pub fn from_message(message: &[u8]) -> Option<Answer> {
         let (&kind, rest) = message.split_first()?;
         match (kind, rest.len()) {
             (0x80, 0) => Some(Answer::Begun),
@@ -151,25 +151,25 @@ mod tests {
         let echo = Order::Echo { reply: 7, run: u32::MAX };
         for order in [Order::Data { run }, Order::Begin { run }, Order::End { run }, echo] {
             for length in [0, 9, 100] {
-                let message = order.message(length);
-                assert_eq!((message.len(), Order::parse(&message)), (length.max(FRONT), Some(order)));
+                let message = order.to_message(length);
+                assert_eq!((message.len(), Order::from_message(&message)), (length.max(FRONT), Some(order)));
             }
         }
         let cpu = Usage { user_ns: 3, system_ns: u64::MAX };
         let totals = Totals { bytes: 1, messages: 2, cpu, others: 4 };
         for answer in [Answer::Begun, Answer::Busy, Answer::Totals(totals), Answer::Echo, Answer::Unknown] {
-            assert_eq!(Answer::parse(&answer.message(50)), Some(answer));
+            assert_eq!(Answer::from_message(&answer.to_message(50)), Some(answer));
         }
-        assert_eq!(Answer::Echo.message(50).len(), 50);
+        assert_eq!(Answer::Echo.to_message(50).len(), 50);
     }
 
     #[test]
     fn anything_else_is_not() {
         for bytes in [&[][..], &[0; 8], &[4; 9]] {
-            assert_eq!(Order::parse(bytes), None, "{bytes:?}");
+            assert_eq!(Order::from_message(bytes), None, "{bytes:?}");
         }
         for bytes in [&[][..], &[0], &[0x80, 0], &[0x82; 40], &[0x85]] {
-            assert_eq!(Answer::parse(bytes), None, "{bytes:?}");
+            assert_eq!(Answer::from_message(bytes), None, "{bytes:?}");
         }
     }
 }

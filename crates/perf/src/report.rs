@@ -92,23 +92,23 @@ impl Measured {
         Measured {
             measurement,
             version: env!("CARGO_PKG_VERSION"),
-            carrier: carrier.name(),
-            transport: carrier.transport(),
-            peer: carrier.peer(),
+            carrier: carrier.carrier_name(),
+            transport: carrier.transport_name(),
+            peer: carrier.peer_name(),
             seconds,
-            pace_gbps: carrier.pace().map(|pace| pace.rate.bps() as f64 * 1e-9),
-            pace: carrier.pace().map(ToString::to_string),
+            pace_gbps: carrier.sender_pace().map(|pace| pace.rate.bps() as f64 * 1e-9),
+            pace: carrier.sender_pace().map(ToString::to_string),
             base_rtt_us: carrier.base_rtt_us(),
             // Read when the report is made: a signal that came while the totals were asked for counts as well,
             // and does no harm.
-            interrupted: stop::asked(),
+            interrupted: stop::stop_asked(),
         }
     }
 }
 
 impl Percentiles {
     /// Percentiles of latencies in nanoseconds.
-    pub(crate) fn of(latencies: &Histogram<u64>) -> Percentiles {
+    pub(crate) fn from_histogram(latencies: &Histogram<u64>) -> Percentiles {
         let at = |quantile| latencies.value_at_quantile(quantile) as f64 * 1e-3;
         Percentiles {
             min: latencies.min() as f64 * 1e-3,
@@ -135,7 +135,7 @@ impl Display for Measured {
 }
 
 /// Says how many other measurements the server answered, if any.
-fn beside(f: &mut fmt::Formatter<'_>, others: u64) -> fmt::Result {
+fn write_others(f: &mut fmt::Formatter<'_>, others: u64) -> fmt::Result {
     if others == 0 {
         return Ok(());
     }
@@ -154,7 +154,7 @@ impl Display for BulkReport {
             cost(&self.client),
             cost(&self.server)
         )?;
-        beside(f, self.others)
+        write_others(f, self.others)
     }
 }
 
@@ -168,19 +168,19 @@ impl Display for LatencyReport {
             "  latency us   p50 {:.1}  p90 {:.1}  p99 {:.1}  p99.9 {:.1}  max {:.1}",
             us.p50, us.p90, us.p99, us.p999, us.max
         )?;
-        beside(f, self.others)
+        write_others(f, self.others)
     }
 }
 
 /// Prints a report to standard output.
-pub(crate) fn print(report: &(impl Serialize + Display), json: bool) -> Result<(), PerfError> {
+pub(crate) fn print_report(report: &(impl Serialize + Display), json: bool) -> Result<(), PerfError> {
     let text = if json {
         let text = serde_json::to_string_pretty(report);
-        text.map_err(|error| PerfError::io("writing")(error.into()))? + "\n"
+        text.map_err(|error| PerfError::io_error("writing")(error.into()))? + "\n"
     } else {
         report.to_string()
     };
     let mut out = io::stdout().lock();
     // Flushed here: an error of a pipe without a reader would be lost otherwise.
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(PerfError::io("writing"))
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(PerfError::io_error("writing"))
 }

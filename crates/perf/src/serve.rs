@@ -2,9 +2,9 @@
 
 use crate::args::ServeArgs;
 use crate::error::PerfError;
-use crate::headway::{limits, say_refused};
+use crate::headway::{endpoint_limits, say_refused};
 use crate::stop;
-use crate::tcp::frames;
+use crate::tcp::connection_frames;
 use headway_host::{Admission, Config, Endpoint, Pace, RecvError, Refused};
 use headway_perf::service::Service;
 use std::io::{self, Write};
@@ -21,21 +21,21 @@ const MOST_CONNECTIONS: usize = 256;
 const TRIES: usize = 20;
 
 /// Serves until Ctrl-C.
-pub(crate) fn run(args: &ServeArgs) -> Result<(), PerfError> {
-    let admission = args.admission()?;
-    let (endpoint, listener) = bind(args, &admission)?;
+pub(crate) fn run_server(args: &ServeArgs) -> Result<(), PerfError> {
+    let admission = args.peers_admission()?;
+    let (endpoint, listener) = bind_sockets(args, &admission)?;
     let service = Arc::new(Service::default());
-    announce(args, &endpoint)?;
+    announce_server(args, &endpoint)?;
     if let Some(listener) = listener {
         let service = Arc::clone(&service);
         // Never joined: it ends with the process, as `accept` cannot be interrupted.
-        std::thread::spawn(move || accept(&listener, &admission, &service));
+        std::thread::spawn(move || accept_connections(&listener, &admission, &service));
     }
     let mut refused = Refused::default();
-    while !stop::asked() {
+    while !stop::stop_asked() {
         match endpoint.recv_timeout(LOOK) {
             Ok(message) => {
-                if let Some(answer) = service.handle(&message.bytes)
+                if let Some(answer) = service.handle_order(&message.bytes)
                     && message.wants_reply()
                 {
                     // A client that is gone, or a full memory, is the client's time-out.
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), PerfError> {
             }
             Err(RecvError::TimedOut) => say_refused(&endpoint, &mut refused),
             Err(RecvError::Closed | RecvError::Forked(_)) => {
-                return Err(PerfError::io("receiving")(io::ErrorKind::BrokenPipe.into()));
+                return Err(PerfError::io_error("receiving")(io::ErrorKind::BrokenPipe.into()));
             }
         }
     }
@@ -54,12 +54,16 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), PerfError> {
     Ok(())
 }
 
-fn bind(args: &ServeArgs, admission: &Admission) -> Result<(Endpoint, Option<TcpListener>), PerfError> {
+fn bind_sockets(
+    args: &ServeArgs,
+    admission: &Admission,
+) -> Result<(Endpoint, Option<TcpListener>), PerfError> {
     // The endpoint's port is chosen for UDP; for TCP it may be in use.
     let mut tries = if args.bind.port() == 0 { TRIES } else { 1 };
     loop {
-        let pace = args.transport.pace().unwrap_or_else(|| Pace::at(args.bind.ip()));
-        let config = Config { limits: limits(), ..args.transport.config(admission.clone(), &pace)? };
+        let pace = args.transport.user_pace().unwrap_or_else(|| Pace::at(args.bind.ip()));
+        let config =
+            Config { limits: endpoint_limits(), ..args.transport.endpoint_config(admission.clone(), &pace)? };
         let endpoint = Endpoint::bind(args.bind, config)?;
         if !args.tcp {
             return Ok((endpoint, None));
@@ -74,17 +78,17 @@ fn bind(args: &ServeArgs, admission: &Admission) -> Result<(Endpoint, Option<Tcp
     }
 }
 
-fn announce(args: &ServeArgs, endpoint: &Endpoint) -> Result<(), PerfError> {
+fn announce_server(args: &ServeArgs, endpoint: &Endpoint) -> Result<(), PerfError> {
     let also = if args.tcp { " and tcp" } else { "" };
     let mut out = io::stdout().lock();
-    let pace = args.transport.pace().unwrap_or_else(|| Pace::at(args.bind.ip()));
-    writeln!(out, "serving {}{also}, {pace}, on {}", args.transport.name(), endpoint.local_addr())
+    let pace = args.transport.user_pace().unwrap_or_else(|| Pace::at(args.bind.ip()));
+    writeln!(out, "serving {}{also}, {pace}, on {}", args.transport.transport_name(), endpoint.local_addr())
         .and_then(|()| out.flush())
-        .map_err(PerfError::io("writing"))
+        .map_err(PerfError::io_error("writing"))
 }
 
 /// Gives every connection a thread.
-fn accept(listener: &TcpListener, admission: &Admission, service: &Arc<Service>) {
+fn accept_connections(listener: &TcpListener, admission: &Admission, service: &Arc<Service>) {
     let open = Arc::new(AtomicUsize::new(0));
     for stream in listener.incoming() {
         let Ok(stream) = stream else {
@@ -101,7 +105,7 @@ fn accept(listener: &TcpListener, admission: &Admission, service: &Arc<Service>)
         open.fetch_add(1, Ordering::Relaxed);
         std::thread::spawn(move || {
             // A connection that breaks is the client's to report.
-            let _ = converse(stream, &service);
+            let _ = serve_connection(stream, &service);
             open.fetch_sub(1, Ordering::Relaxed);
         });
     }
@@ -112,11 +116,11 @@ fn may_connect(stream: &TcpStream, admission: &Admission) -> bool {
     stream.peer_addr().is_ok_and(|peer| admission.admits(peer.ip().to_canonical()))
 }
 
-fn converse(stream: TcpStream, service: &Service) -> io::Result<()> {
-    let mut frames = frames(stream)?;
-    while let Some(message) = frames.read()? {
-        if let Some(answer) = service.handle(message) {
-            frames.write(&answer)?;
+fn serve_connection(stream: TcpStream, service: &Service) -> io::Result<()> {
+    let mut frames = connection_frames(stream)?;
+    while let Some(message) = frames.read_message()? {
+        if let Some(answer) = service.handle_order(message) {
+            frames.write_message(&answer)?;
         }
     }
     Ok(())

@@ -34,35 +34,35 @@ impl Run {
 
 impl Service {
     /// Obeys; the answer, if the order wants one.
-    pub fn handle(&self, message: &[u8]) -> Option<Bytes> {
-        let answer = match Order::parse(message) {
+    pub fn handle_order(&self, message: &[u8]) -> Option<Bytes> {
+        let answer = match Order::from_message(message) {
             Some(Order::Data { run }) => {
-                self.count(run, message.len());
+                self.count_message(run, message.len());
                 return None;
             }
             // Longer replies are refused: a client could make the server fill its memory.
             Some(Order::Echo { reply, run }) if reply <= LARGEST => {
-                self.heard(run);
-                return Some(Answer::Echo.message(reply as usize));
+                self.touch_run(run);
+                return Some(Answer::Echo.to_message(reply as usize));
             }
-            Some(Order::Begin { run }) => self.begin(run),
-            Some(Order::End { run }) => self.end(run),
+            Some(Order::Begin { run }) => self.begin_run(run),
+            Some(Order::End { run }) => self.end_run(run),
             Some(Order::Echo { .. }) | None => Answer::Unknown,
         };
-        Some(answer.message(0))
+        Some(answer.to_message(0))
     }
 
     /// Number of measurements under way.
-    pub fn runs(&self) -> usize {
-        self.locked().len()
+    pub fn run_count(&self) -> usize {
+        self.lock_runs().len()
     }
 
-    fn locked(&self) -> MutexGuard<'_, BTreeMap<u32, Run>> {
+    fn lock_runs(&self) -> MutexGuard<'_, BTreeMap<u32, Run>> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn begin(&self, id: u64) -> Answer {
-        let mut runs = self.locked();
+    fn begin_run(&self, id: u64) -> Answer {
+        let mut runs = self.lock_runs();
         // A client repeats its order if the answer was lost.
         let same = runs.get(&(id as u32)).is_some_and(|run| run.id == id);
         // Looked through only when it is full: until then measurements that were given up cost nothing.
@@ -74,7 +74,7 @@ impl Service {
             return Answer::Busy;
         }
         // An order that is repeated begins again, so its processor time does not include the wait.
-        let fresh = Run { id, totals: Totals::default(), before: Usage::now(), last: Instant::now() };
+        let fresh = Run { id, totals: Totals::default(), before: Usage::until_now(), last: Instant::now() };
         runs.insert(id as u32, fresh);
         // All but this one.
         let others = runs.values().filter(|run| run.is_live()).count() as u64 - 1;
@@ -84,25 +84,25 @@ impl Service {
         Answer::Begun
     }
 
-    fn count(&self, id: u64, bytes: usize) {
-        if let Some(run) = self.locked().get_mut(&(id as u32)).filter(|run| run.id == id) {
+    fn count_message(&self, id: u64, bytes: usize) {
+        if let Some(run) = self.lock_runs().get_mut(&(id as u32)).filter(|run| run.id == id) {
             run.totals.bytes += bytes as u64;
             run.totals.messages += 1;
             run.last = Instant::now();
         }
     }
 
-    fn heard(&self, id: u32) {
-        if let Some(run) = self.locked().get_mut(&id) {
+    fn touch_run(&self, id: u32) {
+        if let Some(run) = self.lock_runs().get_mut(&id) {
             run.last = Instant::now();
         }
     }
 
-    fn end(&self, id: u64) -> Answer {
-        let mut runs = self.locked();
+    fn end_run(&self, id: u64) -> Answer {
+        let mut runs = self.lock_runs();
         match runs.remove(&(id as u32)) {
             Some(run) if run.id == id => {
-                Answer::Totals(Totals { cpu: Usage::now() - run.before, ..run.totals })
+                Answer::Totals(Totals { cpu: Usage::until_now() - run.before, ..run.totals })
             }
             // Another measurement has the same low half.
             Some(other) => {
@@ -119,12 +119,12 @@ impl Service {
 mod tests {
     use super::*;
 
-    fn ask(service: &Service, order: Order) -> Option<Answer> {
-        service.handle(&order.message(20)).and_then(|answer| Answer::parse(&answer))
+    fn ask_service(service: &Service, order: Order) -> Option<Answer> {
+        service.handle_order(&order.to_message(20)).and_then(|answer| Answer::from_message(&answer))
     }
 
-    fn totals(service: &Service, run: u64) -> Totals {
-        match ask(service, Order::End { run }) {
+    fn run_totals(service: &Service, run: u64) -> Totals {
+        match ask_service(service, Order::End { run }) {
             Some(Answer::Totals(totals)) => totals,
             other => panic!("no totals of {run}: {other:?}"),
         }
@@ -133,43 +133,43 @@ mod tests {
     #[test]
     fn measurements_at_the_same_time_are_counted_apart() {
         let service = Service::default();
-        assert_eq!(ask(&service, Order::End { run: 1 }), Some(Answer::Unknown));
-        assert_eq!(ask(&service, Order::Begin { run: 1 }), Some(Answer::Begun));
-        assert_eq!(ask(&service, Order::Begin { run: 2 }), Some(Answer::Begun));
+        assert_eq!(ask_service(&service, Order::End { run: 1 }), Some(Answer::Unknown));
+        assert_eq!(ask_service(&service, Order::Begin { run: 1 }), Some(Answer::Begun));
+        assert_eq!(ask_service(&service, Order::Begin { run: 2 }), Some(Answer::Begun));
         // 3 was never begun, and the last one is not 1 although its low half is.
         for run in [1, 2, 2, 3, 1 << 32 | 1] {
-            assert_eq!(ask(&service, Order::Data { run }), None);
+            assert_eq!(ask_service(&service, Order::Data { run }), None);
         }
         // It has the same low half as another one.
-        assert_eq!(ask(&service, Order::Begin { run: 1 << 32 | 1 }), Some(Answer::Busy));
-        assert_eq!(ask(&service, Order::End { run: 1 << 32 | 1 }), Some(Answer::Unknown));
-        let (one, two) = (totals(&service, 1), totals(&service, 2));
+        assert_eq!(ask_service(&service, Order::Begin { run: 1 << 32 | 1 }), Some(Answer::Busy));
+        assert_eq!(ask_service(&service, Order::End { run: 1 << 32 | 1 }), Some(Answer::Unknown));
+        let (one, two) = (run_totals(&service, 1), run_totals(&service, 2));
         assert_eq!([one.bytes, one.messages, one.others], [20, 1, 1]);
         assert_eq!([two.bytes, two.messages, two.others], [40, 2, 1]);
-        assert_eq!(ask(&service, Order::Begin { run: 4 }), Some(Answer::Begun));
-        assert_eq!((totals(&service, 4).others, service.runs()), (0, 0));
-        let echo = |reply| service.handle(&Order::Echo { reply, run: 1 }.message(9));
+        assert_eq!(ask_service(&service, Order::Begin { run: 4 }), Some(Answer::Begun));
+        assert_eq!((run_totals(&service, 4).others, service.run_count()), (0, 0));
+        let echo = |reply| service.handle_order(&Order::Echo { reply, run: 1 }.to_message(9));
         assert_eq!(echo(50).map(|bytes| bytes.len()), Some(50));
-        assert_eq!(echo(u32::MAX).and_then(|a| Answer::parse(&a)), Some(Answer::Unknown));
-        assert_eq!(service.handle(b"?").and_then(|a| Answer::parse(&a)), Some(Answer::Unknown));
+        assert_eq!(echo(u32::MAX).and_then(|a| Answer::from_message(&a)), Some(Answer::Unknown));
+        assert_eq!(service.handle_order(b"?").and_then(|a| Answer::from_message(&a)), Some(Answer::Unknown));
     }
 
     #[test]
     fn the_number_of_measurements_is_bounded_and_those_given_up_make_room() {
         let service = Service::default();
         for run in 0..MOST as u64 {
-            assert_eq!(ask(&service, Order::Begin { run }), Some(Answer::Begun));
+            assert_eq!(ask_service(&service, Order::Begin { run }), Some(Answer::Begun));
         }
-        assert_eq!(ask(&service, Order::Begin { run: 1 << 20 }), Some(Answer::Busy));
+        assert_eq!(ask_service(&service, Order::Begin { run: 1 << 20 }), Some(Answer::Busy));
         assert_eq!(
-            ask(&service, Order::Begin { run: 5 }),
+            ask_service(&service, Order::Begin { run: 5 }),
             Some(Answer::Begun),
             "said again, it begins again"
         );
         let long_ago = Instant::now().checked_sub(IDLE_TIMEOUT).expect("the machine runs for longer");
         // All but the first: that one and the new one are left.
-        service.locked().values_mut().skip(1).for_each(|run| run.last = long_ago);
-        assert_eq!(ask(&service, Order::Begin { run: 1 << 20 }), Some(Answer::Begun));
-        assert_eq!(service.runs(), 2);
+        service.lock_runs().values_mut().skip(1).for_each(|run| run.last = long_ago);
+        assert_eq!(ask_service(&service, Order::Begin { run: 1 << 20 }), Some(Answer::Begun));
+        assert_eq!(service.run_count(), 2);
     }
 }

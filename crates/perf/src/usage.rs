@@ -28,7 +28,7 @@ pub struct CpuReport {
 
 impl Usage {
     /// Usage of all threads until now, the kernel's work for them included; zero if the kernel does not say.
-    pub fn now() -> Usage {
+    pub fn until_now() -> Usage {
         let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return Usage::default() };
         // The kernel counts in microseconds at best, whatever the unit here.
         let ns = |time: nix::sys::time::TimeVal| time.num_microseconds().max(0) as u64 * 1000;
@@ -36,7 +36,7 @@ impl Usage {
     }
 
     /// The usage in seconds, and for each 10^9 of `bytes`.
-    pub fn report(self, bytes: Option<u64>) -> CpuReport {
+    pub fn cpu_report(self, bytes: Option<u64>) -> CpuReport {
         let (user_s, system_s) = (self.user_ns as f64 * 1e-9, self.system_ns as f64 * 1e-9);
         let of = |bytes: u64| (user_s + system_s) / (bytes as f64 * 1e-9);
         CpuReport { user_s, system_s, s_per_gb: bytes.filter(|&bytes| bytes > 0).map(of) }

@@ -31,13 +31,13 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Longest time that is waited at once.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+pub(crate) fn register_hosts(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyEndpoint>()?;
     module.add_class::<PyReceived>()?;
     module.add_function(wrap_pyfunction!(set_host_errors, module)?)
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_ignoring_poison<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -52,7 +52,7 @@ fn set_host_errors(py: Python<'_>, classes: Py<PyDict>) -> PyResult<()> {
     Ok(())
 }
 
-fn raised(py: Python<'_>, class: &str, text: String) -> PyErr {
+fn exception_of(py: Python<'_>, class: &str, text: String) -> PyErr {
     let known = ERRORS.get(py).and_then(|all| all.bind(py).get_item(class).ok().flatten());
     match known.map(|class| class.call1((&text,))) {
         Some(Ok(error)) => PyErr::from_value(error),
@@ -63,37 +63,37 @@ fn raised(py: Python<'_>, class: &str, text: String) -> PyErr {
 
 /// Something that a class of errors stands for.
 trait Raised: std::fmt::Display {
-    fn class(&self) -> &'static str;
+    fn exception_class(&self) -> &'static str;
 
-    fn raised(&self, py: Python<'_>) -> PyErr {
-        raised(py, self.class(), self.to_string())
+    fn to_exception(&self, py: Python<'_>) -> PyErr {
+        exception_of(py, self.exception_class(), self.to_string())
     }
 }
 
 impl Raised for SettingError {
-    fn class(&self) -> &'static str {
+    fn exception_class(&self) -> &'static str {
         "SettingError"
     }
 }
 
 impl Raised for BindError {
-    fn class(&self) -> &'static str {
+    fn exception_class(&self) -> &'static str {
         match self {
             BindError::Config(_) => "SettingError",
             BindError::NotLoopback(_) | BindError::Io { .. } | BindError::Address(_) => "BindError",
-            BindError::Forked(forked) => forked.class(),
+            BindError::Forked(forked) => forked.exception_class(),
         }
     }
 }
 
 impl Raised for Forked {
-    fn class(&self) -> &'static str {
+    fn exception_class(&self) -> &'static str {
         "Forked"
     }
 }
 
 impl Raised for SendError {
-    fn class(&self) -> &'static str {
+    fn exception_class(&self) -> &'static str {
         match self {
             SendError::PeerRestarted => "PeerRestarted",
             SendError::Unreachable => "Unreachable",
@@ -106,26 +106,26 @@ impl Raised for SendError {
             SendError::TooManyPeers => "TooManyPeers",
             SendError::GaveUp(_) => "GaveUp",
             SendError::Closed => "Closed",
-            SendError::Forked(forked) => forked.class(),
+            SendError::Forked(forked) => forked.exception_class(),
         }
     }
 }
 
 impl Raised for CallError {
-    fn class(&self) -> &'static str {
+    fn exception_class(&self) -> &'static str {
         match self {
-            CallError::Send(error) => error.class(),
+            CallError::Send(error) => error.exception_class(),
             CallError::TimedOut => "TimedOut",
         }
     }
 }
 
 impl Raised for RecvError {
-    fn class(&self) -> &'static str {
+    fn exception_class(&self) -> &'static str {
         match self {
             RecvError::TimedOut => "TimedOut",
             RecvError::Closed => "Closed",
-            RecvError::Forked(forked) => forked.class(),
+            RecvError::Forked(forked) => forked.exception_class(),
         }
     }
 }
@@ -135,10 +135,10 @@ static ASIDE: Mutex<Vec<PyUntypedBuffer>> = Mutex::new(Vec::new());
 static ANY_ASIDE: AtomicBool = AtomicBool::new(false);
 
 /// Releases the buffers that were put aside.
-fn release(py: Python<'_>) {
+fn release_buffers(py: Python<'_>) {
     // Cleared before the list is taken: a buffer that is put aside in between sets it again.
     if ANY_ASIDE.swap(false, Ordering::AcqRel) {
-        let done = std::mem::take(&mut *locked(&ASIDE));
+        let done = std::mem::take(&mut *lock_ignoring_poison(&ASIDE));
         done.into_iter().for_each(|buffer| buffer.release(py));
     }
 }
@@ -163,14 +163,14 @@ impl Drop for Lent {
     fn drop(&mut self) {
         if let Some(buffer) = self.0.take() {
             // This thread may not have Python's lock, without which a buffer cannot be released.
-            locked(&ASIDE).push(buffer);
+            lock_ignoring_poison(&ASIDE).push(buffer);
             ANY_ASIDE.store(true, Ordering::Release);
         }
     }
 }
 
 /// The bytes to send of an object with a buffer; those of long ones are not copied.
-fn lent(data: &Bound<'_, PyAny>) -> PyResult<Bytes> {
+fn lend_bytes(data: &Bound<'_, PyAny>) -> PyResult<Bytes> {
     // The common case first: short `bytes` need no buffer, which costs more than the copy.
     if let Ok(bytes) = data.cast::<PyBytes>()
         && bytes.as_bytes().len() < UNCOPIED
@@ -201,7 +201,7 @@ struct PyReceivedBytes(Bytes);
 impl PyReceivedBytes {
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         // SAFETY: Python gives a view to fill.
-        unsafe { fill(slf.as_any(), &slf.get().0, view, flags) }
+        unsafe { fill_view(slf.as_any(), &slf.get().0, view, flags) }
     }
 }
 
@@ -209,7 +209,7 @@ impl PyReceivedBytes {
 ///
 /// # Safety
 /// The view is one to fill; the owner never changes the bytes.
-unsafe fn fill(
+unsafe fn fill_view(
     owner: &Bound<'_, PyAny>,
     bytes: &Bytes,
     view: *mut ffi::Py_buffer,
@@ -221,12 +221,12 @@ unsafe fn fill(
     if status == 0 { Ok(()) } else { Err(PyErr::fetch(owner.py())) }
 }
 
-fn view(py: Python<'_>, bytes: Bytes) -> PyResult<Bound<'_, PyMemoryView>> {
+fn memory_view(py: Python<'_>, bytes: Bytes) -> PyResult<Bound<'_, PyMemoryView>> {
     PyMemoryView::from(Bound::new(py, PyReceivedBytes(bytes))?.as_any())
 }
 
 /// An address such as "10.0.0.2:18519", or a pair of the two parts.
-fn address(peer: &Bound<'_, PyAny>) -> PyResult<SocketAddr> {
+fn parse_address(peer: &Bound<'_, PyAny>) -> PyResult<SocketAddr> {
     let (text, read) = if let Ok(text) = peer.cast::<PyString>() {
         let text = text.to_str()?;
         (text.to_string(), text.parse().ok())
@@ -243,7 +243,7 @@ fn address(peer: &Bound<'_, PyAny>) -> PyResult<SocketAddr> {
 }
 
 /// An address of this host, such as "10.0.1.2" or "10.0.1.2:7000".
-fn local(text: &str) -> PyResult<SocketAddr> {
+fn parse_local(text: &str) -> PyResult<SocketAddr> {
     let read = text.parse().or_else(|_| text.parse().map(|ip: IpAddr| SocketAddr::new(ip, 0)));
     read.map_err(|_| {
         PyValueError::new_err(format!("{text:?} is no address, such as 10.0.1.2 or 10.0.1.2:7000"))
@@ -251,7 +251,7 @@ fn local(text: &str) -> PyResult<SocketAddr> {
 }
 
 /// So many seconds; `None` = as long as it takes.
-fn seconds(timeout: Option<f64>) -> PyResult<Option<Duration>> {
+fn parse_timeout(timeout: Option<f64>) -> PyResult<Option<Duration>> {
     // Longer waits count as 1e9 s. A NaN is not longer, and the conversion refuses it.
     let read = |seconds: f64| Duration::try_from_secs_f64(if seconds > 1e9 { 1e9 } else { seconds }).ok();
     timeout
@@ -268,7 +268,7 @@ fn now() -> Instant {
 }
 
 /// Waits without the global lock, and looks for signals in the main thread; `None` when the time is over.
-fn wait<T: Send>(
+fn wait_unlocked<T: Send>(
     py: Python<'_>,
     longest: Option<Duration>,
     mut once: impl FnMut(Duration) -> Option<T> + Send,
@@ -279,7 +279,7 @@ fn wait<T: Send>(
     loop {
         let left = until.map_or(slice, |until| until.saturating_duration_since(now()).min(slice));
         let found = py.detach(|| once(left));
-        release(py);
+        release_buffers(py);
         // Before signals are looked at: an outcome that is there must not get lost to an exception.
         if found.is_some() {
             return Ok(found);
@@ -292,12 +292,12 @@ fn wait<T: Send>(
 }
 
 /// Waits until a message is acknowledged.
-fn acknowledged(py: Python<'_>, handle: SendHandle, timeout: Option<f64>) -> PyResult<()> {
-    match wait(py, seconds(timeout)?, |longest| handle.wait_timeout(longest))? {
-        Some(outcome) => outcome.map(drop).map_err(|error| error.raised(py)),
+fn wait_acknowledged(py: Python<'_>, handle: SendHandle, timeout: Option<f64>) -> PyResult<()> {
+    match wait_unlocked(py, parse_timeout(timeout)?, |longest| handle.wait_timeout(longest))? {
+        Some(outcome) => outcome.map(drop).map_err(|error| error.to_exception(py)),
         None => {
             let text = "the message was not acknowledged in time, and is still under way";
-            Err(raised(py, "TimedOut", text.into()))
+            Err(exception_of(py, "TimedOut", text.into()))
         }
     }
 }
@@ -317,18 +317,19 @@ struct Open {
 }
 
 impl PyEndpoint {
-    fn open(&self, py: Python<'_>) -> PyResult<Arc<Open>> {
-        let open = locked(&self.open).clone().ok_or_else(|| SendError::Closed.raised(py))?;
-        open.endpoint.check_process().map_err(|forked| forked.raised(py))?;
-        release(py);
+    fn open_endpoint(&self, py: Python<'_>) -> PyResult<Arc<Open>> {
+        let open =
+            lock_ignoring_poison(&self.open).clone().ok_or_else(|| SendError::Closed.to_exception(py))?;
+        open.endpoint.check_process().map_err(|forked| forked.to_exception(py))?;
+        release_buffers(py);
         Ok(open)
     }
 
-    fn queue<'a>(open: &'a Open, py: Python<'_>) -> PyResult<&'a Queue> {
+    fn open_queue<'a>(open: &'a Open, py: Python<'_>) -> PyResult<&'a Queue> {
         if let Some(queue) = open.queue.get() {
             return Ok(queue);
         }
-        let made = py.detach(|| Queue::new(&open.endpoint)).map_err(|error| error.raised(py))?;
+        let made = py.detach(|| Queue::new(&open.endpoint)).map_err(|error| error.to_exception(py))?;
         // Another thread may have made one meanwhile, which stays.
         Ok(open.queue.get_or_init(|| made))
     }
@@ -340,10 +341,10 @@ impl PyEndpoint {
     #[staticmethod]
     fn bind(py: Python<'_>, address: String, settings: Vec<(String, String)>) -> PyResult<PyEndpoint> {
         let pairs = settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let config = Config::from_settings(pairs).map_err(|error| error.raised(py))?;
+        let config = Config::from_settings(pairs).map_err(|error| error.to_exception(py))?;
         let call_timeout = Duration::from_nanos(config.call_timeout.0 / 1000);
         let bound = py.detach(|| Endpoint::bind(address, config));
-        let endpoint = bound.map_err(|error| error.raised(py))?;
+        let endpoint = bound.map_err(|error| error.to_exception(py))?;
         let local = endpoint.local_addr();
         let open = Arc::new(Open { queue: OnceLock::new(), endpoint });
         Ok(PyEndpoint { open: Mutex::new(Some(open)), local, call_timeout })
@@ -358,7 +359,7 @@ impl PyEndpoint {
     /// True if it is open in a process that was forked from the one that bound it.
     #[getter]
     fn forked(&self) -> bool {
-        locked(&self.open).as_ref().is_some_and(|open| open.endpoint.check_process().is_err())
+        lock_ignoring_poison(&self.open).as_ref().is_some_and(|open| open.endpoint.check_process().is_err())
     }
 
     /// Sends a message, and waits until it is acknowledged.
@@ -370,16 +371,16 @@ impl PyEndpoint {
         data: &Bound<'_, PyAny>,
         timeout: Option<f64>,
     ) -> PyResult<()> {
-        let (open, peer, bytes) = (self.open(py)?, address(peer)?, lent(data)?);
+        let (open, peer, bytes) = (self.open_endpoint(py)?, parse_address(peer)?, lend_bytes(data)?);
         let handle =
-            py.detach(|| open.endpoint.send_nowait(peer, bytes)).map_err(|error| error.raised(py))?;
-        acknowledged(py, handle, timeout)
+            py.detach(|| open.endpoint.send_nowait(peer, bytes)).map_err(|error| error.to_exception(py))?;
+        wait_acknowledged(py, handle, timeout)
     }
 
     /// Sends a message; its outcome is not reported.
     fn send_nowait(&self, py: Python<'_>, peer: &Bound<'_, PyAny>, data: &Bound<'_, PyAny>) -> PyResult<()> {
-        let (open, peer, bytes) = (self.open(py)?, address(peer)?, lent(data)?);
-        py.detach(|| open.endpoint.send_nowait(peer, bytes)).map(drop).map_err(|error| error.raised(py))
+        let (open, peer, bytes) = (self.open_endpoint(py)?, parse_address(peer)?, lend_bytes(data)?);
+        py.detach(|| open.endpoint.send_nowait(peer, bytes)).map(drop).map_err(|error| error.to_exception(py))
     }
 
     /// Sends a request, and waits for its reply.
@@ -391,33 +392,37 @@ impl PyEndpoint {
         data: &Bound<'py, PyAny>,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyMemoryView>> {
-        let (open, peer, bytes) = (self.open(py)?, address(peer)?, lent(data)?);
-        let longest = seconds(timeout)?.unwrap_or(self.call_timeout);
+        let (open, peer, bytes) = (self.open_endpoint(py)?, parse_address(peer)?, lend_bytes(data)?);
+        let longest = parse_timeout(timeout)?.unwrap_or(self.call_timeout);
         // Begun and waited for apart, because the wait is cut into slices to look for signals.
-        let call = py.detach(|| open.endpoint.call_nowait(peer, bytes)).map_err(|error| error.raised(py))?;
-        let outcome = wait(py, Some(longest), |longest| call.wait_timeout(longest))?;
+        let call =
+            py.detach(|| open.endpoint.call_nowait(peer, bytes)).map_err(|error| error.to_exception(py))?;
+        let outcome = wait_unlocked(py, Some(longest), |longest| call.wait_timeout(longest))?;
         let outcome = outcome.unwrap_or(Err(CallError::TimedOut));
         // To drop a call enters the endpoint, which no thread does with Python's lock.
         py.detach(|| drop(call));
-        view(py, outcome.map_err(|error| error.raised(py))?)
+        memory_view(py, outcome.map_err(|error| error.to_exception(py))?)
     }
 
     /// Waits for the next message.
     #[pyo3(signature = (timeout = None))]
     fn recv(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<PyReceived> {
-        let open = self.open(py)?;
-        let received = wait(py, seconds(timeout)?, |longest| match open.endpoint.recv_timeout(longest) {
-            Err(RecvError::TimedOut) => None,
-            other => Some(other),
+        let open = self.open_endpoint(py)?;
+        let received = wait_unlocked(py, parse_timeout(timeout)?, |longest| {
+            match open.endpoint.recv_timeout(longest) {
+                Err(RecvError::TimedOut) => None,
+                other => Some(other),
+            }
         })?;
-        let received = received.unwrap_or(Err(RecvError::TimedOut)).map_err(|error| error.raised(py))?;
+        let received =
+            received.unwrap_or(Err(RecvError::TimedOut)).map_err(|error| error.to_exception(py))?;
         Ok(PyReceived(received))
     }
 
     /// A descriptor that is readable while `next` has something.
     fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
-        let open = self.open(py)?;
-        Ok(PyEndpoint::queue(&open, py)?.as_fd().as_raw_fd())
+        let open = self.open_endpoint(py)?;
+        Ok(PyEndpoint::open_queue(&open, py)?.as_fd().as_raw_fd())
     }
 
     /// Begins to send; the answer is for `cancel`.
@@ -428,9 +433,9 @@ impl PyEndpoint {
         data: &Bound<'_, PyAny>,
         tag: u64,
     ) -> PyResult<u64> {
-        let (open, peer, bytes) = (self.open(py)?, address(peer)?, lent(data)?);
-        let queue = PyEndpoint::queue(&open, py)?;
-        py.detach(|| queue.send(peer, bytes, tag)).map_err(|error| error.raised(py))
+        let (open, peer, bytes) = (self.open_endpoint(py)?, parse_address(peer)?, lend_bytes(data)?);
+        let queue = PyEndpoint::open_queue(&open, py)?;
+        py.detach(|| queue.send(peer, bytes, tag)).map_err(|error| error.to_exception(py))
     }
 
     /// Begins a call; the answer is for `cancel`.
@@ -443,9 +448,9 @@ impl PyEndpoint {
         tag: u64,
         timeout: Option<f64>,
     ) -> PyResult<u64> {
-        let (open, peer, bytes) = (self.open(py)?, address(peer)?, lent(data)?);
-        let (queue, longest) = (PyEndpoint::queue(&open, py)?, seconds(timeout)?);
-        py.detach(|| queue.call(peer, bytes, tag, longest)).map_err(|error| error.raised(py))
+        let (open, peer, bytes) = (self.open_endpoint(py)?, parse_address(peer)?, lend_bytes(data)?);
+        let (queue, longest) = (PyEndpoint::open_queue(&open, py)?, parse_timeout(timeout)?);
+        py.detach(|| queue.call(peer, bytes, tag, longest)).map_err(|error| error.to_exception(py))
     }
 
     /// Begins to reply to a request; the answer is for `cancel`.
@@ -456,15 +461,15 @@ impl PyEndpoint {
         data: &Bound<'_, PyAny>,
         tag: u64,
     ) -> PyResult<u64> {
-        let (open, bytes) = (self.open(py)?, lent(data)?);
-        let (queue, received) = (PyEndpoint::queue(&open, py)?, &request.0);
-        py.detach(|| queue.reply(received, bytes, tag)).map_err(|error| error.raised(py))
+        let (open, bytes) = (self.open_endpoint(py)?, lend_bytes(data)?);
+        let (queue, received) = (PyEndpoint::open_queue(&open, py)?, &request.0);
+        py.detach(|| queue.reply(received, bytes, tag)).map_err(|error| error.to_exception(py))
     }
 
     /// Forgets something that was begun.
     fn cancel(&self, py: Python<'_>, number: u64) -> PyResult<()> {
-        let open = self.open(py)?;
-        let queue = PyEndpoint::queue(&open, py)?;
+        let open = self.open_endpoint(py)?;
+        let queue = PyEndpoint::open_queue(&open, py)?;
         py.detach(|| queue.cancel(number));
         Ok(())
     }
@@ -472,9 +477,9 @@ impl PyEndpoint {
     /// The next operation that is over, as its tag and its result: a message (tag `None`), a reply, `None`, or an
     /// exception.
     fn next<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        let open = self.open(py)?;
-        let queue = PyEndpoint::queue(&open, py)?;
-        let outcome = py.detach(|| queue.next()).map_err(|error| error.raised(py))?;
+        let open = self.open_endpoint(py)?;
+        let queue = PyEndpoint::open_queue(&open, py)?;
+        let outcome = py.detach(|| queue.next()).map_err(|error| error.to_exception(py))?;
         let (tag, result) = match outcome {
             None => return Ok(None),
             Some(Outcome::Message(received)) => {
@@ -483,11 +488,11 @@ impl PyEndpoint {
             }
             Some(Outcome::Sent { tag, result }) => match result {
                 Ok(_) => (Some(tag), py.None().into_bound(py)),
-                Err(error) => (Some(tag), error.raised(py).into_value(py).into_bound(py).into_any()),
+                Err(error) => (Some(tag), error.to_exception(py).into_value(py).into_bound(py).into_any()),
             },
             Some(Outcome::Reply { tag, result, .. }) => match result {
-                Ok(bytes) => (Some(tag), view(py, bytes)?.into_any()),
-                Err(error) => (Some(tag), error.raised(py).into_value(py).into_bound(py).into_any()),
+                Ok(bytes) => (Some(tag), memory_view(py, bytes)?.into_any()),
+                Err(error) => (Some(tag), error.to_exception(py).into_value(py).into_bound(py).into_any()),
             },
         };
         Ok(Some((tag, result).into_pyobject(py)?))
@@ -495,7 +500,7 @@ impl PyEndpoint {
 
     /// All counters, by name.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (open, counters) = (self.open(py)?, PyDict::new(py));
+        let (open, counters) = (self.open_endpoint(py)?, PyDict::new(py));
         for (name, value) in open.endpoint.stats().iter() {
             counters.set_item(name, value)?;
         }
@@ -504,21 +509,23 @@ impl PyEndpoint {
 
     /// Another address of this host; where it is bound.
     fn add_address(&self, py: Python<'_>, address: &str) -> PyResult<String> {
-        let (open, address) = (self.open(py)?, local(address)?);
+        let (open, address) = (self.open_endpoint(py)?, parse_local(address)?);
         let bound = py.detach(|| open.endpoint.add_address(address));
-        bound.map(|address| address.to_string()).map_err(|error| raised(py, "BindError", error.to_string()))
+        bound
+            .map(|address| address.to_string())
+            .map_err(|error| exception_of(py, "BindError", error.to_string()))
     }
 
     /// An address is gone for good.
     fn remove_address(&self, py: Python<'_>, address: &str) -> PyResult<()> {
-        let (open, address) = (self.open(py)?, local(address)?);
+        let (open, address) = (self.open_endpoint(py)?, parse_local(address)?);
         let gone = py.detach(|| open.endpoint.remove_address(address));
-        gone.map(drop).map_err(|error| raised(py, "BindError", error.to_string()))
+        gone.map(drop).map_err(|error| exception_of(py, "BindError", error.to_string()))
     }
 
     /// What is known of paths, a dictionary each.
     fn paths<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let open = self.open(py)?;
+        let open = self.open_endpoint(py)?;
         let paths = py.detach(|| open.endpoint.paths());
         let described = |path: &PathInfo| {
             let found = PyDict::new(py);
@@ -545,17 +552,17 @@ impl PyEndpoint {
 
     /// All counters as text for Prometheus.
     fn prometheus(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(self.open(py)?.endpoint.prometheus())
+        Ok(self.open_endpoint(py)?.endpoint.prometheus())
     }
 
     /// Bytes of memory that messages take.
     fn memory_used(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.open(py)?.endpoint.memory_used())
+        Ok(self.open_endpoint(py)?.endpoint.memory_used())
     }
 
     /// Ends all waiting, and the endpoint.
     fn close(&self, py: Python<'_>) {
-        let open = locked(&self.open).take();
+        let open = lock_ignoring_poison(&self.open).take();
         let forked = open.as_ref().is_some_and(|open| open.endpoint.check_process().is_err());
         py.detach(|| {
             if let Some(open) = &open {
@@ -566,7 +573,7 @@ impl PyEndpoint {
         // A child must not release the parent's buffers: the list was copied by the fork, and its lock may be
         // taken for ever.
         if !forked {
-            release(py);
+            release_buffers(py);
         }
     }
 }
@@ -591,7 +598,7 @@ impl PyReceived {
 
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         // SAFETY: Python gives a view to fill.
-        unsafe { fill(slf.as_any(), &slf.get().0.bytes, view, flags) }
+        unsafe { fill_view(slf.as_any(), &slf.get().0.bytes, view, flags) }
     }
 
     /// True if the sender waits for a reply.
@@ -603,18 +610,18 @@ impl PyReceived {
     /// Replies, and waits until the reply is acknowledged.
     #[pyo3(signature = (data, timeout = None))]
     fn reply(&self, py: Python<'_>, data: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<()> {
-        self.0.check_process().map_err(|forked| forked.raised(py))?;
-        release(py);
-        let (bytes, received) = (lent(data)?, &self.0);
-        let handle = py.detach(|| received.reply(bytes)).map_err(|error| error.raised(py))?;
-        acknowledged(py, handle, timeout)
+        self.0.check_process().map_err(|forked| forked.to_exception(py))?;
+        release_buffers(py);
+        let (bytes, received) = (lend_bytes(data)?, &self.0);
+        let handle = py.detach(|| received.reply(bytes)).map_err(|error| error.to_exception(py))?;
+        wait_acknowledged(py, handle, timeout)
     }
 
     /// Replies; the outcome of the reply is not reported.
     fn reply_nowait(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.0.check_process().map_err(|forked| forked.raised(py))?;
-        release(py);
-        let (bytes, received) = (lent(data)?, &self.0);
-        py.detach(|| received.reply(bytes)).map(drop).map_err(|error| error.raised(py))
+        self.0.check_process().map_err(|forked| forked.to_exception(py))?;
+        release_buffers(py);
+        let (bytes, received) = (lend_bytes(data)?, &self.0);
+        py.detach(|| received.reply(bytes)).map(drop).map_err(|error| error.to_exception(py))
     }
 }

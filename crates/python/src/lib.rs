@@ -34,7 +34,7 @@ pyo3::create_exception!(
     "What is wrong with a scenario; its text is the whole diagnostic: file, line, caret, nearest name."
 );
 
-fn diagnostic(error: &Diagnostic) -> PyErr {
+fn diagnostic_error(error: &Diagnostic) -> PyErr {
     ScenarioError::new_err(error.render())
 }
 
@@ -45,7 +45,7 @@ fn lab_error(error: &LabError) -> PyErr {
 /// Everything of a kind that a scenario can name, as a JSON list.
 #[pyfunction(name = "catalogue")]
 fn list(thing: &str) -> PyResult<String> {
-    match catalogue::catalogue(thing).map_err(|e| diagnostic(&e))? {
+    match catalogue::catalogue(thing).map_err(|e| diagnostic_error(&e))? {
         Some(list) => Ok(list.to_string()),
         None => {
             Err(PyValueError::new_err(format!("{thing:?} is not one of {}", catalogue::THINGS.join(", "))))
@@ -69,7 +69,7 @@ fn schema() -> String {
 /// A TOML text with the place of every key and value, in characters, as JSON; `name` stands for the file in messages.
 #[pyfunction]
 fn read_toml(text: &str, name: &str) -> PyResult<String> {
-    Ok(spans::document(name, text).map_err(|e| diagnostic(&e))?.to_string())
+    Ok(spans::document(name, text).map_err(|e| diagnostic_error(&e))?.to_string())
 }
 
 /// The diagnostic of a problem at characters `place` of a text: message, file, line, caret and help.
@@ -91,7 +91,7 @@ fn write_perfetto(py: Python<'_>, directory: PathBuf, out: PathBuf) -> PyResult<
     let format = ByPython::default();
     let run = Directory { path: &directory, format: &format };
     let written = py.detach(|| headway_lab::perfetto::write_directory(run, &out));
-    written.map_err(|error| format.raised().unwrap_or_else(|| lab_error(&error)))
+    written.map_err(|error| format.raised_exception().unwrap_or_else(|| lab_error(&error)))
 }
 
 /// `mi_option_purge_delay` of mimalloc.h, which the bindings do not name.
@@ -173,7 +173,7 @@ fn import_trace(
     let groups = groups.as_ref().map(|(path, shown)| (path.as_path(), shown.as_str()));
     let asked = Asked { format, start_unit, ranks, operations_per_second, collective_bytes, groups };
     let files: Vec<_> = files.iter().map(|(path, shown)| (path.as_path(), shown.as_str())).collect();
-    let made = imported::scenario(&files, &folder, &asked).map_err(|e| diagnostic(&e))?;
+    let made = imported::scenario(&files, &folder, &asked).map_err(|e| diagnostic_error(&e))?;
     Ok((made.text, made.notes, made.about))
 }
 
@@ -221,7 +221,7 @@ fn _headway(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<machine::PyEvent>()?;
     module.add_class::<machine::PyEnd>()?;
     #[cfg(all(target_os = "linux", feature = "hosts"))]
-    hosts::register(module)?;
+    hosts::register_hosts(module)?;
     #[cfg(feature = "check")]
     module.add_function(wrap_pyfunction!(machine::check::check_transport, module)?)?;
     module.add_function(wrap_pyfunction!(list, module)?)?;

@@ -3,7 +3,7 @@
 use crate::machine::{Declared, Makers, Own};
 use crate::result::RunResult;
 use crate::table::ByPython;
-use crate::{diagnostic, lab_error};
+use crate::{diagnostic_error, lab_error};
 use headway_lab::run::Machines;
 use headway_lab::scenario::ExportFormat;
 use headway_lab::scenario::run_length::RunLength;
@@ -40,7 +40,7 @@ impl PyScenario {
         scale: Option<&str>,
         own: Vec<Declared>,
     ) -> PyResult<PyScenario> {
-        Self::of(py, Request::file(&path, &sets, scale).map_err(|e| diagnostic(&e))?, own)
+        Self::from_request(py, Request::file(&path, &sets, scale).map_err(|e| diagnostic_error(&e))?, own)
     }
 
     /// Reads a string; `name` stands for the file in messages, relative paths start in `folder`, which is the working
@@ -56,7 +56,7 @@ impl PyScenario {
         folder: Option<PathBuf>,
         own: Vec<Declared>,
     ) -> PyResult<PyScenario> {
-        Self::of(py, Request::text(text, name, &folder.unwrap_or_default(), &sets, scale), own)
+        Self::from_request(py, Request::text(text, name, &folder.unwrap_or_default(), &sets, scale), own)
     }
 
     /// Names of the transports in it that are written in Python.
@@ -90,25 +90,25 @@ impl PyScenario {
 
     /// The same with further overrides, which come last.
     fn with_sets(&self, sets: Vec<String>) -> PyResult<PyScenario> {
-        let inner = self.inner.with_sets(&sets).map_err(|e| diagnostic(&e))?;
+        let inner = self.inner.with_sets(&sets).map_err(|e| diagnostic_error(&e))?;
         Ok(PyScenario { inner, own: Arc::clone(&self.own) })
     }
 
     /// The same with the keys that one of its variants sets.
     fn with_variant(&self, name: &str) -> PyResult<PyScenario> {
-        let inner = self.inner.variant(name).map_err(|e| diagnostic(&e))?;
+        let inner = self.inner.variant(name).map_err(|e| diagnostic_error(&e))?;
         Ok(PyScenario { inner, own: Arc::clone(&self.own) })
     }
 
     /// Raises for an override without effect: in a single run, or at all points of its sweep.
     fn check_sets(&self, sweep: bool) -> PyResult<()> {
         let checked = if sweep { self.inner.check_sets_of_sweep() } else { self.inner.check_sets_of_run() };
-        checked.map_err(|e| diagnostic(&e))
+        checked.map_err(|e| diagnostic_error(&e))
     }
 
     /// The overrides that are in effect at no point of its sweep: position, and the diagnostic.
     fn idle_sets(&self) -> PyResult<Vec<(usize, String)>> {
-        let idle = self.inner.idle_sets_of_sweep().map_err(|e| diagnostic(&e))?;
+        let idle = self.inner.idle_sets_of_sweep().map_err(|e| diagnostic_error(&e))?;
         Ok(idle.into_iter().map(|(number, error)| (number, error.render())).collect())
     }
 
@@ -172,7 +172,7 @@ impl PyScenario {
 
     /// Raises for a run of its sweep that cannot be.
     fn check_points(&self) -> PyResult<()> {
-        self.inner.points().map(|_| ()).map_err(|e| diagnostic(&e))
+        self.inner.points().map(|_| ()).map_err(|e| diagnostic_error(&e))
     }
 
     /// So many runs of its sweep from a position on: label, variant, value of each swept key, seed, and the sets that are to be passed to
@@ -198,7 +198,7 @@ impl PyScenario {
         let list = PyList::empty(py);
         for one in &found.found {
             let length = one.run_length.as_ref().map(|found| run_length(py, found)).transpose()?;
-            let estimate = one.estimate.as_ref().map(|found| size(py, Some(found))).transpose()?;
+            let estimate = one.estimate.as_ref().map(|found| size_dict(py, Some(found))).transpose()?;
             list.append((one.point, estimate, &one.warnings, length, one.reports))?;
         }
         Ok((found.places, list))
@@ -214,7 +214,7 @@ impl PyScenario {
         // progress.
         let machines = (!self.own.is_empty()).then_some(&makers as &dyn Machines);
         let checked = py.detach(|| headway_lab::check_scenario(&self.inner, machines));
-        match makers.failure().take(py) {
+        match makers.first_failure().take_exception(py) {
             // First: if a machine could not be made, the check of the scenario has failed for that reason.
             Some(error) => Err(error),
             None => checked.map_err(|error| lab_error(&error)),
@@ -224,10 +224,10 @@ impl PyScenario {
     /// Hosts, links, flows, and bytes of memory that a run needs; refuses what does not fit.
     fn estimate<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let estimate = match &self.inner.setup {
-            Some(setup) => Some(setup.check_memory().map_err(|e| diagnostic(&e))?),
+            Some(setup) => Some(setup.check_memory().map_err(|e| diagnostic_error(&e))?),
             None => None,
         };
-        size(py, estimate.as_ref())
+        size_dict(py, estimate.as_ref())
     }
 
     /// Packets times links that a run should count; zero where nothing is simulated.
@@ -269,7 +269,7 @@ impl PyScenario {
     /// For every flow, the links that all of its packets take, as positions in the table of links, and the picoseconds
     /// that a control packet takes back through the empty network.
     fn flow_ways(&self) -> PyResult<Vec<(Vec<u32>, u64)>> {
-        let ways = self.inner.flow_ways().map_err(|e| diagnostic(&e))?;
+        let ways = self.inner.flow_ways().map_err(|e| diagnostic_error(&e))?;
         Ok(ways.into_iter().map(|way| (way.links, way.back.0)).collect())
     }
 
@@ -285,7 +285,7 @@ impl PyScenario {
             "csv" => ExportFormat::Csv,
             other => return Err(PyValueError::new_err(format!("{other:?} is neither \"cm\" nor \"csv\""))),
         };
-        self.inner.export_flows(format).map_err(|e| diagnostic(&e))
+        self.inner.export_flows(format).map_err(|e| diagnostic_error(&e))
     }
 
     /// Gain of more threads for its run, as JSON: the work of each part, for each number of parts.
@@ -320,7 +320,7 @@ impl PyScenario {
         let mut raised: Option<PyErr> = None;
         let output = py.detach(|| {
             run_scenario(&self.inner, &options, &mut |report| {
-                Python::attach(|py| match ask(py, progress.as_ref(), report) {
+                Python::attach(|py| match ask_progress(py, progress.as_ref(), report) {
                     Ok(go_on) => go_on,
                     Err(error) => {
                         raised = Some(error);
@@ -330,7 +330,12 @@ impl PyScenario {
             })
         });
         // An exception comes first: it stopped the run, whose own outcome may only follow from that.
-        match (raised.or_else(|| makers.failure().take(py)).or_else(|| format.raised()), output) {
+        match (
+            raised
+                .or_else(|| makers.first_failure().take_exception(py))
+                .or_else(|| format.raised_exception()),
+            output,
+        ) {
             (Some(error), _) => Err(error),
             (None, Ok(output)) => Ok(RunResult::new(output)),
             (None, Err(error)) => Err(lab_error(&error)),
@@ -339,16 +344,16 @@ impl PyScenario {
 }
 
 impl PyScenario {
-    fn of(py: Python<'_>, request: Request, own: Vec<Declared>) -> PyResult<PyScenario> {
+    fn from_request(py: Python<'_>, request: Request, own: Vec<Declared>) -> PyResult<PyScenario> {
         let own: Arc<[Own]> = own.into_iter().map(|one| Own::new(py, one)).collect::<PyResult<_>>()?;
         let foreign = own.iter().map(|one| one.foreign.clone()).collect();
-        let request = request.with_foreign(foreign).map_err(|e| diagnostic(&e))?;
-        Ok(PyScenario { inner: request.load().map_err(|e| diagnostic(&e))?, own })
+        let request = request.with_foreign(foreign).map_err(|e| diagnostic_error(&e))?;
+        Ok(PyScenario { inner: request.load().map_err(|e| diagnostic_error(&e))?, own })
     }
 }
 
 /// Hands the progress of a run to Python; returns true to go on.
-fn ask(py: Python<'_>, progress: Option<&Py<PyAny>>, report: &RunProgress) -> PyResult<bool> {
+fn ask_progress(py: Python<'_>, progress: Option<&Py<PyAny>>, report: &RunProgress) -> PyResult<bool> {
     // The main thread is in Rust for the whole run, so Ctrl-C is seen here or not at all.
     py.check_signals()?;
     let Some(progress) = progress else { return Ok(true) };
@@ -381,7 +386,7 @@ fn to_python<'py>(py: Python<'py>, value: &Json) -> PyResult<Bound<'py, PyAny>> 
 }
 
 /// The size of a run by name, all 0 where nothing is run.
-fn size<'py>(py: Python<'py>, found: Option<&Estimate>) -> PyResult<Bound<'py, PyDict>> {
+fn size_dict<'py>(py: Python<'py>, found: Option<&Estimate>) -> PyResult<Bound<'py, PyDict>> {
     let values = found.map_or([0; 4], |found| [found.hosts, found.links, found.flows, found.memory_bytes]);
     let dict = PyDict::new(py);
     let mut named = ["hosts", "links", "flows", "memory_bytes"].iter().zip(values);

@@ -29,7 +29,7 @@ impl ArrowTable {
     /// A table that was read from a file.
     #[new]
     fn new(columns: Vec<Parts<PyBackedBytes>>) -> PyResult<ArrowTable> {
-        let columns = columns.into_iter().map(|column| Ok((column.0.clone(), taken(column)?)));
+        let columns = columns.into_iter().map(|column| Ok((column.0.clone(), from_parts(column)?)));
         let (names, columns): (Vec<String>, Vec<Column>) =
             columns.collect::<PyResult<Vec<_>>>()?.into_iter().unzip();
         // Every column may have gaps: Python says for each whether it has.
@@ -53,12 +53,12 @@ impl ArrowTable {
     /// Its columns, for `headway.data.parquet`.
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Vec<Parts<Bound<'py, PyBytes>>>> {
         let names = self.table.schema().fields().iter().map(|field| field.name().clone());
-        names.zip(self.table.columns()).map(|(name, column)| given(py, name, column)).collect()
+        names.zip(self.table.columns()).map(|(name, column)| to_parts(py, name, column)).collect()
     }
 
     /// Description of the columns in a file.
     fn schema(&self) -> ArrowSchema {
-        ArrowSchema::of(&self.table)
+        ArrowSchema::from_table(&self.table)
     }
 
     fn __len__(&self) -> usize {
@@ -88,14 +88,14 @@ impl ArrowTable {
     }
 }
 
-fn given<'py>(py: Python<'py>, name: String, column: &Column) -> PyResult<Parts<Bound<'py, PyBytes>>> {
+fn to_parts<'py>(py: Python<'py>, name: String, column: &Column) -> PyResult<Parts<Bound<'py, PyBytes>>> {
     let (kind, values, texts) = match column {
         Column::UInt16(column) => ("uint16", packed(py, column.values(), u16::to_ne_bytes)?, None),
         Column::UInt32(column) => ("uint32", packed(py, column.values(), u32::to_ne_bytes)?, None),
         Column::UInt64(column) => ("uint64", packed(py, column.values(), u64::to_ne_bytes)?, None),
         Column::Float64(column) => ("float64", packed(py, column.values(), f64::to_ne_bytes)?, None),
         Column::Text(column) => {
-            let (numbers, texts) = numbered(column);
+            let (numbers, texts) = number_texts(column);
             ("uint32", packed(py, &numbers, u32::to_ne_bytes)?, Some(texts))
         }
     };
@@ -118,7 +118,7 @@ fn packed<'py, T: Copy, const N: usize>(
 }
 
 /// The texts of a column, each once, and the number of that of each row: most tables repeat theirs.
-fn numbered(column: &Text) -> (Vec<u32>, Vec<String>) {
+fn number_texts(column: &Text) -> (Vec<u32>, Vec<String>) {
     let (mut numbers, mut texts) = (FxHashMap::default(), Vec::new());
     let mut number = |text| {
         *numbers.entry(text).or_insert_with(|| {
@@ -131,8 +131,8 @@ fn numbered(column: &Text) -> (Vec<u32>, Vec<String>) {
     (of_rows, texts)
 }
 
-fn taken((name, kind, values, valid, texts): Parts<PyBackedBytes>) -> PyResult<Column> {
-    fn known<T, const N: usize>(
+fn from_parts((name, kind, values, valid, texts): Parts<PyBackedBytes>) -> PyResult<Column> {
+    fn known_values<T, const N: usize>(
         values: &[u8],
         valid: Option<&[u8]>,
         from_bytes: fn([u8; N]) -> T,
@@ -143,12 +143,12 @@ fn taken((name, kind, values, valid, texts): Parts<PyBackedBytes>) -> PyResult<C
     }
     let valid = valid.as_deref();
     Ok(match (kind.as_str(), texts) {
-        ("uint16", None) => Column::with_gaps(known(&values, valid, u16::from_ne_bytes)),
-        ("uint32", None) => Column::with_gaps(known(&values, valid, u32::from_ne_bytes)),
-        ("uint64", None) => Column::with_gaps(known(&values, valid, u64::from_ne_bytes)),
-        ("float64", None) => Column::with_gaps(known(&values, valid, f64::from_ne_bytes)),
+        ("uint16", None) => Column::with_gaps(known_values(&values, valid, u16::from_ne_bytes)),
+        ("uint32", None) => Column::with_gaps(known_values(&values, valid, u32::from_ne_bytes)),
+        ("uint64", None) => Column::with_gaps(known_values(&values, valid, u64::from_ne_bytes)),
+        ("float64", None) => Column::with_gaps(known_values(&values, valid, f64::from_ne_bytes)),
         ("uint32", Some(texts)) => {
-            let numbers = known(&values, valid, u32::from_ne_bytes);
+            let numbers = known_values(&values, valid, u32::from_ne_bytes);
             Column::text_with_gaps(numbers.map(|number| texts.get(number? as usize)))
         }
         (kind, _) => {
@@ -166,7 +166,7 @@ pub(crate) struct ArrowSchema {
 
 impl ArrowSchema {
     /// Those of a table; text is `LargeUtf8`, which is how polars writes it.
-    fn of(table: &Table) -> ArrowSchema {
+    fn from_table(table: &Table) -> ArrowSchema {
         let schema = table.schema();
         // Both writers then give the same schema, and a file does not show which of them made it.
         let large = |field: &Arc<Field>| match field.data_type() {
@@ -198,18 +198,18 @@ pub(crate) struct ByPython {
 
 impl ByPython {
     /// Exception to raise instead of an error of the lab.
-    pub(crate) fn raised(&self) -> Option<PyErr> {
+    pub(crate) fn raised_exception(&self) -> Option<PyErr> {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn compiled() -> Option<&'static dyn TableFormat> {
+    fn compiled_format() -> Option<&'static dyn TableFormat> {
         #[cfg(feature = "parquet")]
         return Some(&headway_lab::results::parquet::Parquet);
         #[cfg(not(feature = "parquet"))]
         None
     }
 
-    fn failed(&self, py: Python<'_>, error: PyErr) -> Box<dyn Error> {
+    fn failed_call(&self, py: Python<'_>, error: PyErr) -> Box<dyn Error> {
         let reason = match error.value(py).str() {
             Ok(text) if !text.to_string().is_empty() => text.to_string(),
             _ => error.to_string(),
@@ -224,32 +224,33 @@ impl ByPython {
 
 impl TableFormat for ByPython {
     fn write(&self, table: &Table, to: &mut (dyn Write + Send)) -> Result<(), Box<dyn Error>> {
-        if let Some(compiled) = Self::compiled() {
+        if let Some(compiled) = Self::compiled_format() {
             return compiled.write(table, to);
         }
         let made = Python::attach(|py| {
-            let schema = ArrowSchema::of(table);
+            let schema = ArrowSchema::from_table(table);
             let table = ArrowTable { table: table.clone() };
-            let columns = table.columns(py).map_err(|error| self.failed(py, error))?;
-            let made = functions(py).and_then(|module| module.call_method1("write", (columns, schema)));
+            let columns = table.columns(py).map_err(|error| self.failed_call(py, error))?;
+            let made =
+                functions_module(py).and_then(|module| module.call_method1("write", (columns, schema)));
             made.and_then(|bytes| Ok(bytes.extract::<PyBackedBytes>()?))
-                .map_err(|error| self.failed(py, error))
+                .map_err(|error| self.failed_call(py, error))
         })?;
         Ok(to.write_all(&made)?)
     }
 
     fn read(&self, path: &Path) -> Result<Table, Box<dyn Error>> {
-        if let Some(compiled) = Self::compiled() {
+        if let Some(compiled) = Self::compiled_format() {
             return compiled.read(path);
         }
         Python::attach(|py| {
-            let read = functions(py).and_then(|module| module.call_method1("read", (path,)));
+            let read = functions_module(py).and_then(|module| module.call_method1("read", (path,)));
             let table = read.and_then(|columns| ArrowTable::new(columns.extract()?));
-            table.map(|read| read.table).map_err(|error| self.failed(py, error))
+            table.map(|read| read.table).map_err(|error| self.failed_call(py, error))
         })
     }
 }
 
-fn functions(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+fn functions_module(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
     py.import("headway.data.parquet")
 }

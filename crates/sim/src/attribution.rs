@@ -189,7 +189,7 @@ impl Attribution {
         let by_cause = &mut account.by_cause;
         let others = before - account.taken;
         let idle = start - account.until - others;
-        let again = packet.flags.has(PacketFlags::AGAIN);
+        let again = packet.flags.has_all(PacketFlags::AGAIN);
         by_cause.host += others;
         *if again { &mut by_cause.retransmit } else { &mut by_cause.wait } += idle;
         let sent = *by_cause;

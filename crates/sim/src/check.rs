@@ -14,7 +14,7 @@ pub fn check_flow(transports: usize, network: &Network, flow: &FlowSpec) -> Resu
     } else if usize::from(flow.transport) >= transports {
         format!("transport number {} is not there", flow.transport)
     // Packets of a message are numbered by 32 bits.
-    } else if network.sizes().packets(flow.bytes) > u64::from(u32::MAX) {
+    } else if network.sizes().packets_of(flow.bytes) > u64::from(u32::MAX) {
         format!("{} bytes are more than 2^32 packets", flow.bytes)
     } else {
         return Ok(());

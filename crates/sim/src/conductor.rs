@@ -580,7 +580,7 @@ impl<'a> Conductor<'a> {
             whole(&mut first.ports.egress),
             (&self.spec.flows, &first.flows, &self.numbers),
             deliveries.iter_mut().flatten().map(|shard| &mut **shard),
-            &|host, end, found| hosts[host as usize].endpoint.probe(end, found),
+            &|host, end, found| hosts[host as usize].endpoint.probe_message(end, found),
         );
         shards.iter_mut().zip(deliveries).for_each(|(shard, own)| shard.deliveries = own);
         self.next_sample = self.now.saturating_add(sampler.every());

@@ -274,7 +274,7 @@ impl<'a> Engine<'a> {
                     prefetch::<dyn Endpoint + Send>(&**host.endpoint.inner());
                 }
             }
-            Some(ahead) => hosts[host as usize].endpoint.anticipate(packet, ahead),
+            Some(ahead) => hosts[host as usize].endpoint.prefetch_input(packet, ahead),
         };
         self.ports.next_event(limit, machine)
     }
@@ -449,7 +449,7 @@ impl<'a> Engine<'a> {
             return;
         }
         host.armed = Time::MAX;
-        host.endpoint.timeout(self.now);
+        host.endpoint.handle_timeout(self.now);
         self.settle(number);
     }
 
@@ -748,7 +748,7 @@ impl<'a> Engine<'a> {
             let message = self.numbers[stop.flow as usize].load(Relaxed);
             if message != UNOPENED {
                 let end = End { sends, peer, message, tag: stop.flow };
-                self.hosts[host as usize].endpoint.abandon(self.now, end);
+                self.hosts[host as usize].endpoint.abandon_message(self.now, end);
                 self.settle(host);
             }
         }
@@ -766,7 +766,7 @@ impl<'a> Engine<'a> {
         if self.ports.links.attribution.is_some() {
             self.open_account(number);
         }
-        self.hosts[flow.src as usize].endpoint.open(self.now, &message);
+        self.hosts[flow.src as usize].endpoint.open_message(self.now, &message);
         self.settle(flow.src);
     }
 
@@ -824,7 +824,7 @@ impl<'a> Engine<'a> {
 /// Counts the packets that a machine sends again.
 #[inline(always)]
 fn note_repeated(flows: &[Progressing], packet: &Packet) {
-    if packet.flags.has(PacketFlags::AGAIN) && packet.is_data() {
+    if packet.flags.has_all(PacketFlags::AGAIN) && packet.is_data() {
         flows[packet.tag as usize].retransmit(packet.payload);
     }
 }

@@ -488,7 +488,7 @@ impl<'a> Links<'a> {
         let written = self.network.links()[link.number as usize].spec.rate;
         let rate = self.changes().map_or(written, |changes| changes.rate(link.number));
         let wire = u64::from(self.pool.get(handle).wire);
-        let rest = rate.time_of(wire) - rate.time_of(self.network.sizes().head(wire));
+        let rest = rate.time_of(wire) - rate.time_of(self.network.sizes().head_bytes(wire));
         arrives - rest
     }
 

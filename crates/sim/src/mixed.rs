@@ -124,29 +124,29 @@ impl Mixed {
 // A method that is not here would answer its default for all machines.
 #[deny(clippy::missing_trait_methods)]
 impl Endpoint for Mixed {
-    fn open(&mut self, now: Time, message: &Message) {
-        self.parts[self.place(message.tag)].machine.open(now, message);
+    fn open_message(&mut self, now: Time, message: &Message) {
+        self.parts[self.place(message.tag)].machine.open_message(now, message);
     }
 
-    fn receive(&mut self, now: Time, packet: &Packet) {
-        self.parts[self.place(packet.tag)].machine.receive(now, packet);
+    fn receive_packet(&mut self, now: Time, packet: &Packet) {
+        self.parts[self.place(packet.tag)].machine.receive_packet(now, packet);
     }
 
-    fn timeout(&mut self, now: Time) {
+    fn handle_timeout(&mut self, now: Time) {
         if let [only] = &mut *self.parts {
-            return only.machine.timeout(now);
+            return only.machine.handle_timeout(now);
         }
         let due = |part: &&mut Part| part.machine.next_timeout().is_some_and(|at| at <= now);
-        self.parts.iter_mut().filter(due).for_each(|part| part.machine.timeout(now));
+        self.parts.iter_mut().filter(due).for_each(|part| part.machine.handle_timeout(now));
     }
 
-    fn abandon(&mut self, now: Time, end: End) {
+    fn abandon_message(&mut self, now: Time, end: End) {
         let place = self.place(end.tag);
-        self.parts[place].machine.abandon(now, end);
+        self.parts[place].machine.abandon_message(now, end);
     }
 
-    fn forget(&mut self, now: Time, peer: HostId) {
-        self.parts.iter_mut().for_each(|part| part.machine.forget(now, peer));
+    fn forget_peer(&mut self, now: Time, peer: HostId) {
+        self.parts.iter_mut().for_each(|part| part.machine.forget_peer(now, peer));
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
@@ -203,13 +203,13 @@ impl Endpoint for Mixed {
         if let [only] = &mut *self.parts {
             return only.machine.poll_next(now, place);
         }
-        Next::of(self, now, place)
+        Next::poll_machine(self, now, place)
     }
 
-    fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {
+    fn prefetch_input(&self, packet: Option<&Packet>, ahead: Ahead) {
         match packet {
-            Some(packet) => self.parts[self.place(packet.tag)].machine.anticipate(Some(packet), ahead),
-            None => self.parts.iter().for_each(|part| part.machine.anticipate(None, ahead)),
+            Some(packet) => self.parts[self.place(packet.tag)].machine.prefetch_input(Some(packet), ahead),
+            None => self.parts.iter().for_each(|part| part.machine.prefetch_input(None, ahead)),
         }
     }
 
@@ -233,16 +233,16 @@ impl Endpoint for Mixed {
         self.parts.iter_mut().for_each(|part| part.machine.path_lost(now, peer, lost));
     }
 
-    fn subflows(&self, found: &mut dyn FnMut(SubflowShare)) {
-        self.parts.iter().for_each(|part| part.machine.subflows(found));
+    fn visit_subflows(&self, found: &mut dyn FnMut(SubflowShare)) {
+        self.parts.iter().for_each(|part| part.machine.visit_subflows(found));
     }
 
-    fn gauges(&self, now: Time) -> Vec<Gauge> {
-        self.parts.iter().flat_map(|part| part.machine.gauges(now)).collect()
+    fn collect_gauges(&self, now: Time) -> Vec<Gauge> {
+        self.parts.iter().flat_map(|part| part.machine.collect_gauges(now)).collect()
     }
 
-    fn probe(&self, end: &End, found: &mut Sink<'_>) {
-        self.parts[self.place(end.tag)].machine.probe(end, found);
+    fn probe_message(&self, end: &End, found: &mut Sink<'_>) {
+        self.parts[self.place(end.tag)].machine.probe_message(end, found);
     }
 
     /// There is not one distribution to lend: each of [`Mixed::parts`] has its own.
@@ -250,7 +250,7 @@ impl Endpoint for Mixed {
         None
     }
 
-    fn parts(&self) -> Vec<(u8, &dyn Endpoint)> {
+    fn transport_parts(&self) -> Vec<(u8, &dyn Endpoint)> {
         self.parts.iter().map(|part| (part.transport, &part.machine as &dyn Endpoint)).collect()
     }
 }
@@ -268,16 +268,16 @@ mod tests {
     }
 
     impl Endpoint for Chatter {
-        fn open(&mut self, _: Time, message: &Message) {
+        fn open_message(&mut self, _: Time, message: &Message) {
             self.packets += message.bytes as u32;
         }
-        fn receive(&mut self, _: Time, packet: &Packet) {
+        fn receive_packet(&mut self, _: Time, packet: &Packet) {
             assert_eq!(packet.tag, self.tag);
             self.packets += 1;
         }
-        fn timeout(&mut self, _: Time) {}
-        fn abandon(&mut self, _: Time, _: End) {}
-        fn forget(&mut self, _: Time, _: HostId) {
+        fn handle_timeout(&mut self, _: Time) {}
+        fn abandon_message(&mut self, _: Time, _: End) {}
+        fn forget_peer(&mut self, _: Time, _: HostId) {
             self.packets = 0;
         }
         fn poll_transmit(&mut self, _: Time) -> Option<Packet> {
@@ -314,7 +314,7 @@ mod tests {
     fn hear(host: &mut Mixed, flow: u32) {
         let mut packet = Packet::new(PacketKind::Ack, HostId(1), HostId(0), 0);
         packet.tag = flow;
-        host.receive(Time::ZERO, &packet);
+        host.receive_packet(Time::ZERO, &packet);
         assert_eq!(host.poll_event(), None);
     }
 
@@ -350,14 +350,14 @@ mod tests {
         hear(&mut host, 1);
         assert_eq!((host.live_messages(), host.next_timeout()), (2, Some(Time::us(200))));
         assert_eq!(
-            host.parts().iter().map(|(_, machine)| machine.live_messages()).collect::<Vec<_>>(),
+            host.transport_parts().iter().map(|(_, machine)| machine.live_messages()).collect::<Vec<_>>(),
             [0, 1, 1]
         );
         let mut left = [pull(&mut host), pull(&mut host)];
         left.sort_unstable();
         assert_eq!((left, pull(&mut host)), ([Some(1), Some(2)], None));
         hear(&mut host, 0);
-        host.forget(Time::ZERO, HostId(1));
+        host.forget_peer(Time::ZERO, HostId(1));
         assert_eq!(host.poll_event(), None);
         assert_eq!((host.live_messages(), host.next_timeout()), (0, None));
     }

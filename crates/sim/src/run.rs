@@ -167,7 +167,7 @@ fn machine(
     if let Some(maker) = maker {
         return Ok(maker.endpoint(spec, transport, context));
     }
-    let made = registry::machine(&transport.name, transport.params_at(context.host.0), context);
+    let made = registry::make_machine(&transport.name, transport.params_at(context.host.0), context);
     let made = made.ok_or_else(|| RunError::UnknownTransport(transport.name.clone()))?;
     made.map_err(|source| RunError::Param { transport: transport.name.clone(), source })
 }

@@ -101,7 +101,7 @@ fn last_link(run: &Run<'_>, flow: &FlowSpec) -> u32 {
 /// the last of several.
 fn floor(run: &Run<'_>, flow: &FlowSpec, links: &[u32], delays: &[u32]) -> Time {
     let sizes = run.network.sizes();
-    let packets = sizes.packets(flow.bytes);
+    let packets = sizes.packets_of(flow.bytes);
     let last = u64::from(sizes.data_wire(sizes.payload_of(flow.bytes, packets - 1)));
     let first = if packets == 1 { last } else { u64::from(sizes.full_wire()) };
     let rate = |number: &u32| run.extremes[*number as usize].rate;
@@ -114,7 +114,7 @@ fn floor(run: &Run<'_>, flow: &FlowSpec, links: &[u32], delays: &[u32]) -> Time 
         // there.
         let (first, last, after) = match run.spec.fabric.forwarding {
             Forwarding::StoreAndForward => (first, last, after),
-            Forwarding::CutThrough => (sizes.head(first), sizes.head(last), &links[..0]),
+            Forwarding::CutThrough => (sizes.head_bytes(first), sizes.head_bytes(last), &links[..0]),
         };
         let short_last = times(before, first).saturating_add(times(after, last));
         let short_first = times(before, last).saturating_add(times(after, first));

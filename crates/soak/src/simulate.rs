@@ -11,7 +11,7 @@ const EVENTS_A_PACKET: u64 = 2_000;
 /// Runs it on so many threads; one that takes more events or more memory than any draw needs is stopped.
 /// `None` is many more than packets need.
 pub fn simulate(spec: &RunSpec, threads: usize, most: Option<u64>) -> Result<Outcome, String> {
-    let packets: u64 = spec.flows.iter().map(|f| spec.fabric.sizes.packets(f.bytes)).sum();
+    let packets: u64 = spec.flows.iter().map(|f| spec.fabric.sizes.packets_of(f.bytes)).sum();
     let most = most.unwrap_or(EVENTS + EVENTS_A_PACKET * packets);
     let mut watch = |progress: &headway_network::Progress| progress.events < most;
     let around = Around { threads, room: ROOM, ..Around::default() };

@@ -18,7 +18,7 @@ pub struct Addresses {
 impl Addresses {
     /// Host 0 is 10.0.0.1, host 1 is 10.0.0.2, and so on, as in captures of simulations.
     pub fn new(hosts: u32) -> Addresses {
-        Addresses { first: HostId(0).ipv4().into(), hosts }
+        Addresses { first: HostId(0).ipv4_address().into(), hosts }
     }
 
     /// The address of a host.

@@ -73,7 +73,7 @@ impl Packets<u32> for Frames {
     fn trim_payload(&mut self, handle: u32, _: u16) -> bool {
         let slot = &mut self.slots[handle as usize];
         let Some(wire) = slot.seen.cut.and_then(|left| frame::wire(left).ok()) else { return false };
-        slot.packet.trim(wire);
+        slot.packet.trim_payload(wire);
         true
     }
 }

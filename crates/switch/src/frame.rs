@@ -149,9 +149,9 @@ fn headway(frame: &[u8], ip: usize, payload: &[u8]) -> Option<ParsedFrame> {
     // Behind a VLAN tag the IP header has another position.
     let plain = is_ipv4(frame) && frame.get(header..)?.starts_with(payload);
     plain.then(|| ParsedFrame {
-        packet: view.packet(),
+        packet: view.to_packet(),
         header: Some(header),
-        cut: view.cut().map(|left| header + left),
+        cut: view.cut_length().map(|left| header + left),
         stamps: view.takes_stamps().then_some(header + WIRE_FRONT),
         subflow: None,
     })

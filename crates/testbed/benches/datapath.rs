@@ -38,11 +38,11 @@ const RATES: [u64; 3] = [100_000_000, 500_000_000, 1_000_000_000];
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["source", bps] => source(bps.parse().expect("a rate")),
-        ["sink"] => sink(),
+        ["source", bps] => run_source(bps.parse().expect("a rate")),
+        ["sink"] => run_sink(),
         ["idle"] => wait_for_go(),
-        ["--rounds", rounds, ..] => tables(rounds.parse().expect("--rounds N")),
-        _ => tables(1),
+        ["--rounds", rounds, ..] => print_tables(rounds.parse().expect("--rounds N")),
+        _ => print_tables(1),
     }
 }
 
@@ -71,8 +71,8 @@ struct Link {
     wrong: f64,
 }
 
-fn tables(rounds: usize) {
-    if let Err(error) = namespaces::available() {
+fn print_tables(rounds: usize) {
+    if let Err(error) = namespaces::check_prerequisites() {
         println!("skipped: {error}");
         return;
     }
@@ -92,7 +92,7 @@ fn tables(rounds: usize) {
     );
     println!("|---|---|---|---|---|");
     for (kind, rounds) in KINDS.iter().zip(&all).filter(|(_, rounds)| !rounds.is_empty()) {
-        let of = |f: fn(&Forwarding) -> f64| spread(rounds.iter().map(|r| f(&r.forwarding)));
+        let of = |f: fn(&Forwarding) -> f64| median_and_range(rounds.iter().map(|r| f(&r.forwarding)));
         println!(
             "| {kind} | {} | {} % | {} | {} |",
             of(|f| f.rate / 1e6),
@@ -107,7 +107,7 @@ fn tables(rounds: usize) {
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for (i, bps) in RATES.into_iter().enumerate() {
         for (kind, rounds) in KINDS.iter().zip(&all).filter(|(_, rounds)| !rounds.is_empty()) {
-            let of = |f: &dyn Fn(&Link) -> f64| spread(rounds.iter().map(|r| f(&r.links[i])));
+            let of = |f: &dyn Fn(&Link) -> f64| median_and_range(rounds.iter().map(|r| f(&r.links[i])));
             println!(
                 "| {} Mb/s | {kind} | {} | {} % | {:.1} | {} | {} | {} | {} | {} |",
                 bps / 1_000_000,
@@ -125,7 +125,7 @@ fn tables(rounds: usize) {
 }
 
 /// Median, and the smallest and the largest where there are several.
-fn spread(values: impl Iterator<Item = f64>) -> String {
+fn median_and_range(values: impl Iterator<Item = f64>) -> String {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     match values[..] {
@@ -141,7 +141,7 @@ fn ideal_us(bps: u64) -> f64 {
 
 fn one_round(kind: IoKind) -> Result<Round, String> {
     // 100 Gb/s is far beyond what one thread forwards, so the link's pacing plays no part.
-    let run = measure(kind, 100_000_000_000, None)?;
+    let run = measure_run(kind, 100_000_000_000, None)?;
     let lost =
         |what: &str| run.report.refused.iter().filter(|(why, _)| why.starts_with(what)).map(|(_, n)| n).sum();
     let forwarding = Forwarding {
@@ -152,12 +152,12 @@ fn one_round(kind: IoKind) -> Result<Round, String> {
     let mut links = Vec::new();
     for bps in RATES {
         // 5 % more than the link carries keeps it saturated, and the queue drops the rest.
-        let Run { sink, report, took } = measure(kind, bps, Some(bps + bps / 20))?;
+        let Run { sink, report, took } = measure_run(kind, bps, Some(bps + bps / 20))?;
         let near = sink.gaps_us.iter().filter(|g| (*g / ideal_us(bps) - 1.0).abs() <= 0.2).count();
         links.push(Link {
             rate: sink.frames,
             busy: report.cpu_s / took,
-            gaps_us: [0.01, 0.5, 0.99].map(|q| quantile(&sink.gaps_us, q)),
+            gaps_us: [0.01, 0.5, 0.99].map(|q| sorted_quantile(&sink.gaps_us, q)),
             near: near as f64 / sink.gaps_us.len().max(1) as f64,
             wrong: sink.marked / (sink.gaps_us.len() + 1) as f64,
         });
@@ -165,7 +165,7 @@ fn one_round(kind: IoKind) -> Result<Round, String> {
     Ok(Round { forwarding, links })
 }
 
-fn quantile(sorted: &[f64], q: f64) -> f64 {
+fn sorted_quantile(sorted: &[f64], q: f64) -> f64 {
     sorted.get((sorted.len() as f64 * q) as usize).copied().unwrap_or(f64::NAN)
 }
 
@@ -184,7 +184,7 @@ struct Sink {
     gaps_us: Vec<f64>,
 }
 
-fn measure(kind: IoKind, link_bps: u64, offered: Option<u64>) -> Result<Run, String> {
+fn measure_run(kind: IoKind, link_bps: u64, offered: Option<u64>) -> Result<Run, String> {
     let file = tempfile::Builder::new().suffix(".toml").tempfile().expect("a file");
     let text = format!(
         "stop = \"60 s\"\n[topology]\nkind = \"single-switch\"\nhosts = 2\nrate = \"{link_bps} bps\"\ndelay = \"10 us\"\n\
@@ -193,25 +193,27 @@ fn measure(kind: IoKind, link_bps: u64, offered: Option<u64>) -> Result<Run, Str
     );
     std::fs::write(file.path(), text).expect("written");
     let args = JobArgs { scenario: file.path().into(), slowdown: Some(1), ..JobArgs::default() };
-    let job = Job::load(&args, headway_testbed::scenario::sizes(1500, false)).expect("a good scenario");
+    let job =
+        Job::load_job(&args, headway_testbed::scenario::packet_sizes(1500, false)).expect("a good scenario");
     let (sender, events) = ChildEvents::new();
     let mut words = args.to_arguments();
     words.extend(["--managed".into(), "--mtu=1500".into(), format!("--io={}", kind.word())]);
     words.extend([0, 1].map(|h| format!("--port=h{h}={}", namespaces::switch_interface(h))));
     let program = Path::new(env!("CARGO_BIN_EXE_headway-switch"));
-    let mut switch = [ChildProcess::spawn("switch".into(), program, &words, 0, &sender).expect("the switch")];
-    let mut source = role(&["source", &offered.unwrap_or(0).to_string()]);
-    let mut sink = role(&[if offered.is_some() { "sink" } else { "idle" }]);
+    let mut switch =
+        [ChildProcess::spawn_child("switch".into(), program, &words, 0, &sender).expect("the switch")];
+    let mut source = spawn_role(&["source", &offered.unwrap_or(0).to_string()]);
+    let mut sink = spawn_role(&[if offered.is_some() { "sink" } else { "idle" }]);
     let pids = [(0, source.0.id()), (1, sink.0.id())];
-    namespaces::join(switch[0].pid(), &pids, &job.addresses, 1500).expect("namespaces");
-    switch[0].tell(ControlCommand::Open);
+    namespaces::join_hosts(switch[0].pid(), &pids, &job.addresses, 1500).expect("namespaces");
+    switch[0].send_command(ControlCommand::Open);
     events.all_ready(&mut switch, Duration::from_secs(10)).map_err(|e| e.to_string())?;
     let began = Instant::now();
-    go(&mut source);
+    send_go(&mut source);
     let seen = match offered {
-        None => Sink { frames: counted(sink.0.id()), ..Sink::default() },
+        None => Sink { frames: counted_rate(sink.0.id()), ..Sink::default() },
         Some(_) => {
-            go(&mut sink);
+            send_go(&mut sink);
             let output = sink.0.stdout.take().expect("piped");
             let mut numbers =
                 BufReader::new(output).lines().map_while(Result::ok).filter_map(|l| l.parse().ok());
@@ -222,9 +224,9 @@ fn measure(kind: IoKind, link_bps: u64, offered: Option<u64>) -> Result<Run, Str
         }
     };
     // Before the source ends, so that this is a time in which there was something to do.
-    switch[0].tell(ControlCommand::Finish);
+    switch[0].send_command(ControlCommand::Finish);
     let report = loop {
-        match events.listen(Instant::now() + Duration::from_secs(10)) {
+        match events.next_event(Instant::now() + Duration::from_secs(10)) {
             Some((_, ChildEvent::Answer(Answer::Switch(report)))) => break *report,
             Some((_, ChildEvent::Answer(_))) => {}
             other => return Err(format!("the switch did not report: {other:?}")),
@@ -245,14 +247,14 @@ impl Drop for Role {
 }
 
 /// This program again, in a namespace of its own.
-fn role(words: &[&str]) -> Role {
+fn spawn_role(words: &[&str]) -> Role {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
     in_new_namespace(&mut command);
     Role(command.spawn().expect("started"))
 }
 
-fn go(process: &mut Role) {
+fn send_go(process: &mut Role) {
     writeln!(process.0.stdin.as_mut().expect("piped"), "go").expect("it listens");
 }
 
@@ -262,7 +264,7 @@ fn wait_for_go() {
 }
 
 /// Frames a second that came to `eth0` of a process, by the kernel's counter, so that no process has to read them.
-fn counted(pid: u32) -> f64 {
+fn counted_rate(pid: u32) -> f64 {
     let read = || {
         let text = std::fs::read_to_string(format!("/proc/{pid}/net/dev")).expect("counters");
         let line = text.lines().find(|l| l.trim_start().starts_with("eth0:")).expect("eth0");
@@ -275,7 +277,7 @@ fn counted(pid: u32) -> f64 {
 }
 
 /// Sends full frames to host 1 at `bps` on the wire, in bursts of a millisecond; 0 is as fast as it can.
-fn source(bps: u64) {
+fn run_source(bps: u64) {
     wait_for_go();
     run_first(5);
     let mut interface = AfPacket::open("eth0").expect("eth0");
@@ -304,7 +306,7 @@ fn source(bps: u64) {
 }
 
 /// Prints frames a second, then how many of them have a mark, then the gaps between them in microseconds, a line each.
-fn sink() {
+fn run_sink() {
     wait_for_go();
     let mut interface = AfPacket::open("eth0").expect("eth0");
     let mut seen: Vec<(u64, bool)> = Vec::new();

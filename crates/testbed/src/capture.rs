@@ -53,7 +53,10 @@ pub struct FrameRecorder {
 
 impl Recording {
     /// Begins the file, with every link of the network as an interface.
-    pub fn start(path: &Path, network: &Network) -> Result<(Recording, FrameRecorder), RecordingError> {
+    pub fn start_recording(
+        path: &Path,
+        network: &Network,
+    ) -> Result<(Recording, FrameRecorder), RecordingError> {
         let names = network.link_names();
         let interfaces: Vec<Interface> = names
             .into_iter()
@@ -61,15 +64,15 @@ impl Recording {
             .map(|(name, link)| Interface { name, rate: link.spec.rate })
             .collect();
         let application = concat!("headway-switch ", env!("CARGO_PKG_VERSION"));
-        let file = File::create(path).map_err(|e| unwritable(path, &e))?;
+        let file = File::create(path).map_err(|e| unwritable_file(path, &e))?;
         let writer = CaptureWriter::new(BufWriter::new(file), application, &interfaces, Time::ZERO)
-            .map_err(|e| unwritable(path, &e))?;
+            .map_err(|e| unwritable_file(path, &e))?;
         // Bounded: a disk that falls behind would otherwise fill the memory with frames.
         let (to, from) = sync_channel(WAITING);
         let state = Arc::new(State::default());
         let own = state.clone();
         let writer = std::thread::spawn(move || {
-            let written = write(writer, &from);
+            let written = write_frames(writer, &from);
             // Before the thread ends: `run` looks at this, and joins the thread only at the end.
             own.failed.store(written.is_err(), Ordering::Relaxed);
             written
@@ -78,17 +81,17 @@ impl Recording {
     }
 
     /// True if the file could not be written on: the run had better stop.
-    pub fn failed(&self) -> bool {
+    pub fn has_failed(&self) -> bool {
         self.state.failed.load(Ordering::Relaxed)
     }
 
     /// Waits until everything is in the file, which ends when its [`FrameRecorder`] is dropped; frames written, and
     /// frames missed.
-    pub fn finish(self) -> Result<[u64; 2], RecordingError> {
+    pub fn finish_recording(self) -> Result<[u64; 2], RecordingError> {
         match self.writer.join() {
             Ok(Ok(written)) => Ok([written, self.state.missed.load(Ordering::Relaxed)]),
-            Ok(Err(error)) => Err(unwritable(&self.path, &error)),
-            Err(_) => Err(unwritable(&self.path, &"its thread ended")),
+            Ok(Err(error)) => Err(unwritable_file(&self.path, &error)),
+            Err(_) => Err(unwritable_file(&self.path, &"its thread ended")),
         }
     }
 }
@@ -104,16 +107,19 @@ impl FrameTap for FrameRecorder {
     }
 }
 
-fn write(mut writer: CaptureWriter<BufWriter<File>>, from: &Receiver<Started>) -> Result<u64, CaptureError> {
+fn write_frames(
+    mut writer: CaptureWriter<BufWriter<File>>,
+    from: &Receiver<Started>,
+) -> Result<u64, CaptureError> {
     let mut written = 0;
     for (link, start, frame) in from {
-        writer.write(link, start, frame)?;
+        writer.write_frame(link, start, frame)?;
         written += 1;
     }
-    writer.finish()?;
+    writer.finish_file()?;
     Ok(written)
 }
 
-fn unwritable(path: &Path, error: &dyn std::fmt::Display) -> RecordingError {
+fn unwritable_file(path: &Path, error: &dyn std::fmt::Display) -> RecordingError {
     RecordingError { path: path.into(), reason: error.to_string() }
 }

@@ -32,7 +32,7 @@ pub enum ChildEvent {
 
 impl ChildProcess {
     /// Starts a program in a namespace of its own; its messages go to `said` under `number`.
-    pub fn spawn(
+    pub fn spawn_child(
         name: String,
         program: &Path,
         arguments: &[String],
@@ -84,7 +84,7 @@ impl ChildProcess {
     }
 
     /// Tells it something. A child that is gone is noticed by its messages, or by their absence.
-    pub fn tell(&mut self, command: ControlCommand) {
+    pub fn send_command(&mut self, command: ControlCommand) {
         let Some(input) = &mut self.input else { return };
         let Ok(mut line) = serde_json::to_string(&command) else { return };
         line.push('\n');
@@ -94,12 +94,12 @@ impl ChildProcess {
     }
 
     /// The error that the process failed for the reason `why`.
-    pub fn failed(&self, why: String) -> TestbedError {
+    pub fn failed_error(&self, why: String) -> TestbedError {
         TestbedError::Child { name: self.name.clone(), why }
     }
 
     /// The end of the process, now that its output has ended: in one clause, with its complaint.
-    pub fn end(&mut self, complaint: &str) -> String {
+    pub fn end_clause(&mut self, complaint: &str) -> String {
         // Its output ends a moment before the process does.
         let deadline = Instant::now() + Duration::from_secs(1);
         let status = loop {
@@ -113,7 +113,7 @@ impl ChildProcess {
     }
 
     /// Kills it at once.
-    pub fn kill(&mut self) {
+    pub fn kill_child(&mut self) {
         let _ = self.process.kill();
         // Without it a killed child stays a zombie until this process ends.
         let _ = self.process.wait();
@@ -122,7 +122,7 @@ impl ChildProcess {
 
 impl Drop for ChildProcess {
     fn drop(&mut self) {
-        self.kill();
+        self.kill_child();
     }
 }
 
@@ -139,7 +139,7 @@ impl ChildEvents {
     }
 
     /// The next thing said until `deadline`; `None` when it has come.
-    pub fn listen(&self, deadline: Instant) -> Option<(usize, ChildEvent)> {
+    pub fn next_event(&self, deadline: Instant) -> Option<(usize, ChildEvent)> {
         self.receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok()
     }
 
@@ -148,14 +148,14 @@ impl ChildEvents {
         let deadline = Instant::now() + limit;
         let mut waiting: Vec<bool> = vec![true; children.len()];
         while waiting.contains(&true) {
-            match self.listen(deadline) {
+            match self.next_event(deadline) {
                 Some((number, ChildEvent::Answer(Answer::Ready))) => waiting[number] = false,
                 Some((number, ChildEvent::Answer(Answer::Failed { why }))) => {
-                    return Err(children[number].failed(why));
+                    return Err(children[number].failed_error(why));
                 }
                 Some((number, ChildEvent::Ended(complaint))) => {
-                    let why = children[number].end(&complaint);
-                    return Err(children[number].failed(why));
+                    let why = children[number].end_clause(&complaint);
+                    return Err(children[number].failed_error(why));
                 }
                 Some(_) => {}
                 None => {
@@ -163,7 +163,7 @@ impl ChildEvents {
                     // for it.
                     let late = waiting.iter().position(|w| *w).unwrap_or(0);
                     let why = format!("it was not ready within {} s", limit.as_secs());
-                    return Err(children[late].failed(why));
+                    return Err(children[late].failed_error(why));
                 }
             }
         }

@@ -31,7 +31,7 @@ impl FlowLog {
     }
 
     /// Bytes of a flow arrived.
-    pub fn delivered(&mut self, at: Time, flow: u32, bytes: u32) {
+    pub fn note_delivered(&mut self, at: Time, flow: u32, bytes: u32) {
         let row = self.flows.entry(flow).or_default();
         row.delivered += u64::from(bytes);
         if let Some(every) = self.every {
@@ -40,23 +40,23 @@ impl FlowLog {
     }
 
     /// A data packet of a flow arrived with a mark.
-    pub fn marked(&mut self, flow: u32) {
+    pub fn note_marked(&mut self, flow: u32) {
         self.flows.entry(flow).or_default().marks += 1;
     }
 
     /// Bytes of a flow left again.
-    pub fn repeated(&mut self, flow: u32, bytes: u32) {
+    pub fn note_repeated(&mut self, flow: u32, bytes: u32) {
         *self.repeated.entry(flow).or_default() += u64::from(bytes);
     }
 
     /// A flow is complete.
-    pub fn completed(&mut self, flow: u32) {
+    pub fn note_completed(&mut self, flow: u32) {
         self.flows.entry(flow).or_default().complete = true;
     }
 
     /// Everything, as of `now`: a flow has a sample for every interval from its first byte to its last, or
     /// to `now` while it is open; a stall is a sample of zero.
-    pub fn report(&self, now: Time) -> HostReport {
+    pub fn host_report(&self, now: Time) -> HostReport {
         let retransmitted = self.repeated.iter().map(|(&flow, &bytes)| (flow, bytes)).collect();
         let mut report = HostReport { retransmitted, ..HostReport::default() };
         for (&flow, row) in &self.flows {
@@ -89,16 +89,16 @@ mod tests {
     #[test]
     fn a_stall_is_a_sample_of_zero_and_the_end_is_the_last_byte() {
         let mut log = FlowLog::new(Time::ms(5), Some(Time::ms(1)));
-        log.delivered(Time::us(5_100), 2, 100);
-        log.delivered(Time::us(5_900), 2, 50);
-        log.delivered(Time::us(7_500), 2, 10);
-        let open = log.report(Time::us(9_200));
+        log.note_delivered(Time::us(5_100), 2, 100);
+        log.note_delivered(Time::us(5_900), 2, 50);
+        log.note_delivered(Time::us(7_500), 2, 10);
+        let open = log.host_report(Time::us(9_200));
         assert_eq!(
             open.samples,
             [(1_000_000, 2, 150), (2_000_000, 2, 0), (3_000_000, 2, 10), (4_000_000, 2, 0)]
         );
-        log.completed(2);
-        let done = log.report(Time::us(9_200));
+        log.note_completed(2);
+        let done = log.host_report(Time::us(9_200));
         assert_eq!(done.samples.last(), Some(&(3_000_000, 2, 10)));
         assert_eq!(done.delivered, [(2, 160)]);
     }
@@ -106,11 +106,11 @@ mod tests {
     #[test]
     fn marks_are_of_arriving_flows_and_bytes_sent_again_of_leaving_ones() {
         let mut log = FlowLog::new(Time::ZERO, None);
-        log.marked(2);
-        log.marked(2);
-        log.repeated(1, 1460);
-        log.repeated(1, 40);
-        let report = log.report(Time::us(10));
+        log.note_marked(2);
+        log.note_marked(2);
+        log.note_repeated(1, 1460);
+        log.note_repeated(1, 40);
+        let report = log.host_report(Time::us(10));
         assert_eq!((report.marks, report.retransmitted), (vec![(2, 2)], vec![(1, 1500)]));
     }
 }

@@ -19,7 +19,7 @@ mod usage;
 
 pub use io::io_choice;
 pub use outcome::Notes;
-pub use run::{Measured, Programs, Settings, run};
+pub use run::{Measured, Programs, Settings, run_testbed};
 pub use scenario::{Job, JobArgs};
 pub use usage::{cpu_seconds, run_first};
 

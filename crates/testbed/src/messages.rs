@@ -139,11 +139,11 @@ pub fn pack_gauge(gauge: &Gauge) -> GaugeMessage {
 
 /// Back from the way.
 pub fn unpack_gauge((name, value, max, mean): &GaugeMessage) -> Gauge {
-    Gauge { name: known(name), value: *value, max: *max, mean: *mean }
+    Gauge { name: interned_name(name), value: *value, max: *max, mean: *mean }
 }
 
 /// The name with a lifetime as long as the process. There are as many as programs of this version have gauges.
-fn known(name: &str) -> &'static str {
+fn interned_name(name: &str) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
     // Without this every sample would leak its name again.
@@ -253,7 +253,7 @@ impl From<&LinkRecord> for LinkMessage {
 
 impl LinkMessage {
     /// The record; `None` when a rate or a list of reasons is impossible.
-    pub fn record(&self) -> Option<LinkRecord> {
+    pub fn to_record(&self) -> Option<LinkRecord> {
         Some(LinkRecord {
             name: self.name.clone(),
             from_switch: self.from_switch,
@@ -302,22 +302,22 @@ impl LinkMessage {
 }
 
 /// A link's sample for the way; `None` for a sample of a flow.
-pub fn pack(sample: &Sample) -> Option<LinkSample> {
+pub fn pack_sample(sample: &Sample) -> Option<LinkSample> {
     let Entity::Link(link) = sample.entity else { return None };
     Some((sample.at.0, link, sample.metric.name().to_string(), sample.value))
 }
 
 /// The inverse of the above: a name that is not a metric of every link is a gauge of its port.
-pub fn unpack(sample: &LinkSample) -> Sample {
+pub fn unpack_sample(sample: &LinkSample) -> Sample {
     let (at, link, name, value) = sample;
     let metric = LINK_METRICS.into_iter().find(|m| m.name() == name);
     // Both programs are of one version, so a name that is none of these can only be a gauge.
-    let metric = metric.unwrap_or_else(|| Metric::Gauge(known(name)));
+    let metric = metric.unwrap_or_else(|| Metric::Gauge(interned_name(name)));
     Sample { at: Time(*at), entity: Entity::Link(*link), metric, value: *value }
 }
 
 /// Sends a line to the parent process. If the parent is gone, the closed standard input tells the program.
-pub fn say(answer: &Answer) {
+pub fn print_answer(answer: &Answer) {
     if let Ok(line) = serde_json::to_string(answer) {
         let mut out = std::io::stdout().lock();
         let _ = writeln!(out, "{line}").and_then(|()| out.flush());
@@ -326,7 +326,7 @@ pub fn say(answer: &Answer) {
 
 /// Commands from standard input; the end of it is the order to end.
 #[allow(clippy::disallowed_methods, reason = "standard input is read while the child works")]
-pub fn listen() -> Receiver<ControlCommand> {
+pub fn read_commands() -> Receiver<ControlCommand> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(Result::ok) {

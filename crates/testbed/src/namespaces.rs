@@ -27,7 +27,7 @@ const SHORTEST: u32 = 84;
 const QUEUE_PACKETS: u32 = 1000;
 
 /// Checks for the prerequisites of real interfaces and namespaces; the error names the missing one.
-pub fn available() -> Result<(), TestbedError> {
+pub fn check_prerequisites() -> Result<(), TestbedError> {
     if !nix::unistd::geteuid().is_root() {
         return Err(TestbedError::Missing(
             "root: it makes network namespaces and opens packet sockets\n  help: put `sudo` before the command, with the whole \
@@ -88,15 +88,20 @@ pub fn switch_interface(host: u32) -> String {
 
 /// Joins the switch's namespace to every host's with a veth pair: addresses, fixed neighbours, and packets
 /// of at most `mtu` bytes one at a time. `hosts` are (host, process).
-pub fn join(switch: u32, hosts: &[(u32, u32)], addresses: &Addresses, mtu: u32) -> Result<(), TestbedError> {
+pub fn join_hosts(
+    switch: u32,
+    hosts: &[(u32, u32)],
+    addresses: &Addresses,
+    mtu: u32,
+) -> Result<(), TestbedError> {
     let mut lines = String::from("link set lo up\n");
     for &(host, pid) in hosts {
         let name = switch_interface(host);
         lines += &format!(
             "link add name {name} address {} mtu {mtu} type veth peer name eth0 address {} mtu {mtu} netns {pid}\n\
              link set {name} addrgenmode none\nlink set {name} up\n",
-            mac(host, true),
-            mac(host, false)
+            mac_address(host, true),
+            mac_address(host, false)
         );
     }
     // The pairs first: each host's end appears in its namespace with this.
@@ -109,7 +114,7 @@ pub fn join(switch: u32, hosts: &[(u32, u32)], addresses: &Addresses, mtu: u32) 
             addresses.of(host)
         );
         for &(peer, _) in hosts.iter().filter(|(peer, _)| *peer != host) {
-            let (address, mac) = (addresses.of(peer), mac(peer, false));
+            let (address, mac) = (addresses.of(peer), mac_address(peer, false));
             // Fixed, because the switch forwards no ARP.
             lines += &format!("neighbour add {address} lladdr {mac} dev eth0 nud permanent\n");
         }
@@ -124,7 +129,7 @@ pub fn add_path(pid: u32, host: u32, peers: &[u32], addresses: &Addresses) -> Re
     let own = addresses.second_of(host);
     let mut lines = format!("address add {own}/8 dev eth0\n");
     for &peer in peers.iter().filter(|peer| **peer != host) {
-        let (address, mac) = (addresses.second_of(peer), mac(peer, false));
+        let (address, mac) = (addresses.second_of(peer), mac_address(peer, false));
         lines += &format!("neighbour add {address} lladdr {mac} dev eth0 nud permanent\n");
     }
     lines += &format!(
@@ -144,7 +149,7 @@ pub fn set_first_window(pid: u32, own: Ipv4Addr, packets: u32) -> Result<(), Tes
 
 /// Has the kernel of process `pid` send at no more than the rate of the host's link, so that its packets wait where a
 /// real host's do, and its TCP notices. The error is a clause that says why not.
-pub fn shape(pid: u32, rate: Rate, mtu: u32) -> Result<(), String> {
+pub fn shape_rate(pid: u32, rate: Rate, mtu: u32) -> Result<(), String> {
     // Two packets, or the bytes that a late timer lets pass: some tens of microseconds.
     let burst = (2 * (u64::from(mtu) + 14)).max(rate.bps() / 8 * 120 / 1_000_000);
     let line = format!(
@@ -152,24 +157,24 @@ pub fn shape(pid: u32, rate: Rate, mtu: u32) -> Result<(), String> {
         rate.bps(),
         QUEUE_PACKETS * (mtu + 14)
     );
-    batch("tc", pid, &line).map_err(|error| match error {
+    run_batch("tc", pid, &line).map_err(|error| match error {
         TestbedError::Namespace(said) if !said.is_empty() => format!("tc: {said}"),
         other => other.to_string(),
     })
 }
 
-fn mac(host: u32, switch: bool) -> String {
+fn mac_address(host: u32, switch: bool) -> String {
     // Bit 1 of the first byte marks a locally administered address.
     let [.., b, c] = host.to_be_bytes();
     format!("02:48:57:{:02x}:{b:02x}:{c:02x}", u8::from(switch))
 }
 
 fn ip_batch(pid: u32, lines: &str) -> Result<(), TestbedError> {
-    batch("ip", pid, lines)
+    run_batch("ip", pid, lines)
 }
 
 /// Has a program of iproute2 carry out lines in the namespace of process `pid`.
-fn batch(program: &str, pid: u32, lines: &str) -> Result<(), TestbedError> {
+fn run_batch(program: &str, pid: u32, lines: &str) -> Result<(), TestbedError> {
     let step =
         |source: io::Error| TestbedError::Io { step: format!("running {program} in a namespace"), source };
     let mut command = Command::new(program);

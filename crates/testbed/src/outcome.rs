@@ -1,6 +1,6 @@
 //! Reports of hosts and switch, put together as the outcome of a run.
 
-use crate::messages::{HostReport, MachineReport, SwitchReport, unpack, unpack_gauge};
+use crate::messages::{HostReport, MachineReport, SwitchReport, unpack_gauge, unpack_sample};
 use crate::slowdown::{LONGEST, speed_up};
 use crate::{Job, TestbedError};
 use headway_gauges::{Gauge, RoundTrips};
@@ -61,11 +61,11 @@ pub(crate) struct Heard {
 }
 
 /// Puts everything together, in the scenario's own units.
-pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), TestbedError> {
+pub(crate) fn assemble_outcome(job: &Job, heard: Heard) -> Result<(Outcome, Notes), TestbedError> {
     let missing =
         |what: &str| TestbedError::Child { name: "switch".into(), why: format!("it reported no {what}") };
     let switch = heard.switch.as_ref().ok_or_else(|| missing("links"))?;
-    let links = switch.links.iter().map(|l| l.record()).collect::<Option<Vec<_>>>();
+    let links = switch.links.iter().map(|l| l.to_record()).collect::<Option<Vec<_>>>();
     let links = links.ok_or_else(|| missing("possible rates"))?;
     let scaled = match job.factor {
         1 => "at the rates that are written".to_string(),
@@ -75,7 +75,7 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
         "Measured on real packets between network namespaces, {scaled}; order_digest and events are not those of a \
          simulation"
     )];
-    for flow in corrupted(&heard) {
+    for flow in corrupted_flows(&heard) {
         warnings.push(format!("flow {flow} arrived with other bytes than were sent"));
     }
     let unconnected: u64 = heard.hosts.iter().map(|h| h.unconnected).sum();
@@ -90,15 +90,15 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
     let mut outcome = Outcome {
         by_cause: Vec::new(),
         steps: Vec::new(),
-        flows: flows(job, &heard),
+        flows: flow_records(job, &heard),
         links,
         arrivals: None,
-        host_gauges: heard.hosts.iter().map(|host| gauges(&host.machines)).collect(),
-        round_trips: round_trips(machines(&heard)),
+        host_gauges: heard.hosts.iter().map(|host| merge_gauges(&host.machines)).collect(),
+        round_trips: round_trips(machine_reports(&heard)),
         by_transport: by_transport(job, &heard),
-        samples: samples(job, &heard, switch),
+        samples: merge_samples(job, &heard, switch),
         // The switch's clock counts from the origin, which is before the scenario's start.
-        end: end(heard.whole, heard.lasted, Time::ns(switch.until_ns).saturating_sub(heard.start)),
+        end: end_time(heard.whole, heard.lasted, Time::ns(switch.until_ns).saturating_sub(heard.start)),
         events: switch.received,
         packet_hops,
         // The order of real packets differs from run to run, so a digest of it would mean nothing.
@@ -114,11 +114,11 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
     };
     // Last: everything above compares times of the slowed run with each other.
     speed_up(&mut outcome, job.factor);
-    Ok((outcome, notes(job, &heard, switch)))
+    Ok((outcome, run_notes(job, &heard, switch)))
 }
 
 /// The end of the run. A switch that stops late has counted until then, and shares of time are of all of it.
-fn end(whole: bool, lasted: Time, counted: Time) -> Time {
+fn end_time(whole: bool, lasted: Time, counted: Time) -> Time {
     if whole { lasted } else { lasted.max(counted) }
 }
 
@@ -147,16 +147,16 @@ fn kernel_notes(job: &Job, heard: &Heard) -> Vec<String> {
 }
 
 /// Flows of which wrong bytes arrived, whole or not.
-fn corrupted(heard: &Heard) -> BTreeSet<u32> {
+fn corrupted_flows(heard: &Heard) -> BTreeSet<u32> {
     let whole = heard.done.iter().filter(|(_, (_, intact))| !intact).map(|(flow, _)| *flow);
     whole.chain(heard.hosts.iter().flat_map(|h| h.corrupted.iter().copied())).collect()
 }
 
-fn machines(heard: &Heard) -> impl Iterator<Item = &MachineReport> {
+fn machine_reports(heard: &Heard) -> impl Iterator<Item = &MachineReport> {
     heard.hosts.iter().flat_map(|host| &host.machines)
 }
 
-fn gauges<'a>(machines: impl IntoIterator<Item = &'a MachineReport>) -> Vec<Gauge> {
+fn merge_gauges<'a>(machines: impl IntoIterator<Item = &'a MachineReport>) -> Vec<Gauge> {
     machines.into_iter().flat_map(|m| m.gauges.iter().map(unpack_gauge)).collect()
 }
 
@@ -170,18 +170,18 @@ fn round_trips<'a>(machines: impl Iterator<Item = &'a MachineReport>) -> Option<
 fn by_transport(job: &Job, heard: &Heard) -> Vec<TransportRecord> {
     let count = job.slow.transports.len();
     let of = |number: usize| {
-        let own = || machines(heard).filter(move |m| usize::from(m.transport) == number);
+        let own = || machine_reports(heard).filter(move |m| usize::from(m.transport) == number);
         TransportRecord {
             drops: None,
             data_drops: None,
-            gauges: gauges(own()),
+            gauges: merge_gauges(own()),
             round_trips: round_trips(own()),
         }
     };
     if count > 1 { (0..count).map(of).collect() } else { Vec::new() }
 }
 
-fn flows(job: &Job, heard: &Heard) -> Vec<FlowRecord> {
+fn flow_records(job: &Job, heard: &Heard) -> Vec<FlowRecord> {
     let mut ideals = Ideals::new(&job.network, &job.slow);
     let mut records: Vec<FlowRecord> = job
         .slow
@@ -240,7 +240,7 @@ fn flows(job: &Job, heard: &Heard) -> Vec<FlowRecord> {
 }
 
 /// Samples of flows from hosts and of links from the switch, in order of time.
-fn samples(job: &Job, heard: &Heard, switch: &SwitchReport) -> Vec<Sample> {
+fn merge_samples(job: &Job, heard: &Heard, switch: &SwitchReport) -> Vec<Sample> {
     let every = job.slow.sample.as_ref().map_or(Time::MAX, |s| s.every);
     let flow = |&(at_ns, flow, bytes): &(u64, u32, u64)| Sample {
         at: Time::ns(at_ns),
@@ -249,14 +249,14 @@ fn samples(job: &Job, heard: &Heard, switch: &SwitchReport) -> Vec<Sample> {
         value: bytes as f64 * 8.0 / every.as_secs_f64(),
     };
     let mut samples: Vec<Sample> = heard.hosts.iter().flat_map(|h| h.samples.iter().map(flow)).collect();
-    samples.extend(switch.samples.iter().map(unpack));
+    samples.extend(switch.samples.iter().map(unpack_sample));
     // Hosts sample until the order to finish reaches them.
     samples.retain(|s| s.at <= heard.lasted);
     samples.sort_by_key(|s| s.at);
     samples
 }
 
-fn notes(job: &Job, heard: &Heard, switch: &SwitchReport) -> Notes {
+fn run_notes(job: &Job, heard: &Heard, switch: &SwitchReport) -> Notes {
     let mut dropped = BTreeMap::new();
     let hosts =
         heard.hosts.iter().flat_map(|h| h.dropped.iter().map(|(why, n)| (format!("host: {why}"), *n)));
@@ -272,7 +272,7 @@ fn notes(job: &Job, heard: &Heard, switch: &SwitchReport) -> Notes {
         hosts_cpu_s: heard.hosts.iter().map(|h| h.cpu_s).sum(),
         base_round_trips_ns: base_round_trips(job.factor, heard),
         frames: switch.received,
-        corrupted: corrupted(heard).into_iter().collect(),
+        corrupted: corrupted_flows(heard).into_iter().collect(),
         dropped,
         captured: switch.captured,
         start_s: heard.start.as_secs_f64(),
@@ -299,11 +299,11 @@ mod tests {
     fn a_switch_that_counts_on_makes_a_run_that_was_stopped_longer() {
         let (stop, late) = (Time::ms(100), Time::ms(224));
         assert_eq!(
-            end(false, stop, late),
+            end_time(false, stop, late),
             late,
             "a link that was busy all the time is at its rate, not above it"
         );
-        assert_eq!(end(false, stop, Time::ZERO), stop);
-        assert_eq!(end(true, stop, late), stop, "nothing but answers leaves behind the last byte");
+        assert_eq!(end_time(false, stop, Time::ZERO), stop);
+        assert_eq!(end_time(true, stop, late), stop, "nothing but answers leaves behind the last byte");
     }
 }

@@ -18,12 +18,12 @@ pub struct Payload {
 
 impl Payload {
     /// The payload of flow number `flow` in a run with this seed.
-    pub fn of(seed: u64, flow: u32) -> Payload {
+    pub fn for_flow(seed: u64, flow: u32) -> Payload {
         Payload { seed, flow }
     }
 
     /// The stream, from the draw that holds the byte at `offset` on.
-    fn stream(self, offset: u64) -> Pcg64Mcg {
+    fn stream_from(self, offset: u64) -> Pcg64Mcg {
         // The generator sets the lowest bit of its state: two flows must not differ in that bit alone.
         let mut stream = Pcg64Mcg::new((u128::from(self.seed) << 64) ^ (u128::from(self.flow) << 1) ^ 1);
         // The generator can skip draws in logarithmic time, so any part of a long flow costs the same.
@@ -45,7 +45,7 @@ impl Payload {
 
 impl Source for Payload {
     fn read(&self, offset: u64, to: &mut [u8]) {
-        let mut stream = self.stream(offset);
+        let mut stream = self.stream_from(offset);
         let skip = (offset % DRAW) as usize;
         let (front, rest) = to.split_at_mut(if skip == 0 { 0 } else { to.len().min(DRAW as usize - skip) });
         if !front.is_empty() {
@@ -57,15 +57,15 @@ impl Source for Payload {
 }
 
 /// The whole of a short flow.
-pub fn generate(seed: u64, flow: u32, bytes: u64) -> Vec<u8> {
+pub fn generate_payload(seed: u64, flow: u32, bytes: u64) -> Vec<u8> {
     let mut payload = vec![0; bytes as usize];
-    Payload::of(seed, flow).read(0, &mut payload);
+    Payload::for_flow(seed, flow).read(0, &mut payload);
     payload
 }
 
 /// True if bytes are those of a flow: every one of them, and no more.
 pub fn is_intact(seed: u64, flow: u32, bytes: u64, received: &[u8]) -> bool {
-    received.len() as u64 == bytes && Payload::of(seed, flow).is_at(0, received)
+    received.len() as u64 == bytes && Payload::for_flow(seed, flow).is_at(0, received)
 }
 
 /// Looks at the bytes of a flow as they arrive: each must be right, and come once. Remembers a bit for each piece that
@@ -92,7 +92,7 @@ impl Inspector {
     }
 
     /// Bytes that arrived.
-    pub fn bytes(&self) -> u64 {
+    pub fn arrived_bytes(&self) -> u64 {
         self.bytes
     }
 
@@ -101,7 +101,7 @@ impl Inspector {
         !self.wrong
     }
 
-    fn look(&mut self, offset: u64, bytes: &[u8]) {
+    fn inspect_bytes(&mut self, offset: u64, bytes: &[u8]) {
         let number = offset / self.piece;
         let (word, bit) = ((number / 64) as usize, 1 << (number % 64));
         if self.seen.len() <= word {
@@ -128,14 +128,14 @@ impl Inspection {
     }
 
     /// Asks the inspector a question, under its lock.
-    pub fn ask<T>(&self, question: impl FnOnce(&Inspector) -> T) -> T {
+    pub fn with_inspector<T>(&self, question: impl FnOnce(&Inspector) -> T) -> T {
         question(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl Sink for Inspection {
     fn write(&mut self, offset: u64, bytes: &[u8]) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).look(offset, bytes);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).inspect_bytes(offset, bytes);
     }
 }
 
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn one_wrong_byte_is_seen_and_flows_differ() {
-        let mut bytes = generate(7, 3, 10_001);
+        let mut bytes = generate_payload(7, 3, 10_001);
         assert!(is_intact(7, 3, 10_001, &bytes));
         assert!(!is_intact(7, 4, 10_001, &bytes));
         assert!(!is_intact(7, 3, 10_002, &bytes));
@@ -155,29 +155,30 @@ mod tests {
 
     #[test]
     fn any_piece_is_that_of_the_whole() {
-        let whole = generate(9, 1, 20_000);
+        let whole = generate_payload(9, 1, 20_000);
         for (offset, length) in
             [(0, 1), (1, 1), (3, 2), (7, 9), (8, 8), (1388, 1388), (4164, 1500), (19_999, 1)]
         {
             let mut piece = vec![0; length];
-            Payload::of(9, 1).read(offset, &mut piece);
+            Payload::for_flow(9, 1).read(offset, &mut piece);
             assert_eq!(piece, whole[offset as usize..offset as usize + length], "{length} from {offset}");
         }
         // Beyond 32 bits in bytes and in draws.
         let far = 1_000_000_000_000;
         let mut piece = [0; 3000];
-        Payload::of(9, 1).read(far, &mut piece);
+        Payload::for_flow(9, 1).read(far, &mut piece);
         assert!(
-            Payload::of(9, 1).is_at(far + 1388, &piece[1388..]) && !Payload::of(9, 1).is_at(far, &piece[1..])
+            Payload::for_flow(9, 1).is_at(far + 1388, &piece[1388..])
+                && !Payload::for_flow(9, 1).is_at(far, &piece[1..])
         );
     }
 
     #[test]
     fn an_inspector_sees_what_is_wrong_missing_or_twice() {
-        let whole = generate(1, 2, 250);
+        let whole = generate_payload(1, 2, 250);
         let after = |offers: &[(u64, &[u8])]| {
-            let mut inspector = Inspector::new(Payload::of(1, 2), 100);
-            offers.iter().for_each(|(offset, bytes)| inspector.look(*offset, bytes));
+            let mut inspector = Inspector::new(Payload::for_flow(1, 2), 100);
+            offers.iter().for_each(|(offset, bytes)| inspector.inspect_bytes(*offset, bytes));
             inspector.is_intact(250)
         };
         let (a, b, c) = (&whole[..100], &whole[100..200], &whole[200..]);

@@ -4,7 +4,7 @@
 
 use crate::child::{ChildEvent, ChildEvents, ChildProcess};
 use crate::messages::{Answer, ControlCommand};
-use crate::outcome::{Heard, Notes, assemble};
+use crate::outcome::{Heard, Notes, assemble_outcome};
 use crate::{Job, JobArgs, TestbedError, kernel, namespaces};
 use headway_network::{Outcome, Progress};
 use headway_packet::Sizes;
@@ -35,7 +35,7 @@ pub struct Programs {
 
 impl Programs {
     /// Both in one directory; says which is missing.
-    pub fn within(directory: &std::path::Path) -> Result<Programs, TestbedError> {
+    pub fn find_within(directory: &std::path::Path) -> Result<Programs, TestbedError> {
         let find = |name: &str| {
             let path = directory.join(name);
             if path.is_file() {
@@ -74,24 +74,25 @@ pub struct Measured {
 
 /// Runs a scenario. `progress` is called ten times a second; `false` stops the run, and the outcome holds
 /// what happened until then. Whatever happens, no process and no namespace stays behind.
-pub fn run(
+pub fn run_testbed(
     args: &JobArgs,
     settings: &Settings,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Measured, TestbedError> {
-    let job = Job::load(args, settings.sizes)?;
-    job.check()?;
-    kernel::check(&job)?;
-    namespaces::available()?;
+    let job = Job::load_job(args, settings.sizes)?;
+    job.check_traffic()?;
+    kernel::check_kernel(&job)?;
+    namespaces::check_prerequisites()?;
     // The factor is passed on explicitly, so that no child comes to another one.
-    let args = JobArgs { slowdown: Some(job.factor), scenario: absolute(&args.scenario)?, ..args.clone() };
-    let mut stage = Stage::set(&job, &args, settings)?;
-    let heard = stage.play(&job, progress)?;
-    let (outcome, notes) = assemble(&job, heard)?;
+    let args =
+        JobArgs { slowdown: Some(job.factor), scenario: absolute_path(&args.scenario)?, ..args.clone() };
+    let mut stage = Stage::set_up(&job, &args, settings)?;
+    let heard = stage.play_scenario(&job, progress)?;
+    let (outcome, notes) = assemble_outcome(&job, heard)?;
     Ok(Measured { outcome, notes, job })
 }
 
-fn absolute(path: &std::path::Path) -> Result<PathBuf, TestbedError> {
+fn absolute_path(path: &std::path::Path) -> Result<PathBuf, TestbedError> {
     std::path::absolute(path)
         .map_err(|source| TestbedError::Io { step: format!("finding {}", path.display()), source })
 }
@@ -115,7 +116,7 @@ fn time_to_meet(job: &Job) -> Duration {
 
 impl Stage {
     /// Starts everybody and joins their namespaces.
-    fn set(job: &Job, args: &JobArgs, settings: &Settings) -> Result<Stage, TestbedError> {
+    fn set_up(job: &Job, args: &JobArgs, settings: &Settings) -> Result<Stage, TestbedError> {
         let clock = Clock::start();
         let (sender, events) = ChildEvents::new();
         let hosts = job.active_hosts();
@@ -130,11 +131,11 @@ impl Stage {
             arguments.iter().cloned().chain(ports).chain(capture).chain(io).collect();
         let programs = &settings.programs;
         let mut children =
-            vec![ChildProcess::spawn("switch".into(), &programs.switch, &for_switch, 0, &sender)?];
+            vec![ChildProcess::spawn_child("switch".into(), &programs.switch, &for_switch, 0, &sender)?];
         for (i, host) in hosts.iter().enumerate() {
             let mut own = arguments.clone();
             own.push(format!("--host={host}"));
-            children.push(ChildProcess::spawn(
+            children.push(ChildProcess::spawn_child(
                 format!("host h{host}"),
                 &programs.agent,
                 &own,
@@ -145,7 +146,9 @@ impl Stage {
         let pids: Vec<(u32, u32)> = hosts.iter().zip(&children[1..]).map(|(h, c)| (*h, c.pid())).collect();
         // Made before anything can fail: dropped children are killed, and their namespaces go with them.
         let mut stage = Stage { children, hosts, events, clock, unshaped: Vec::new() };
-        if let Err(error) = namespaces::join(stage.children[0].pid(), &pids, &job.addresses, settings.mtu) {
+        if let Err(error) =
+            namespaces::join_hosts(stage.children[0].pid(), &pids, &job.addresses, settings.mtu)
+        {
             // A child that could not start takes its namespace with it: its own words say more.
             return Err(stage.early_end().unwrap_or(error));
         }
@@ -174,7 +177,7 @@ impl Stage {
                 namespaces::set_first_window(pid, job.addresses.of(host), packets)?;
             }
             let rate = job.network.links()[host as usize].spec.rate;
-            if let Err(why) = namespaces::shape(pid, rate, mtu) {
+            if let Err(why) = namespaces::shape_rate(pid, rate, mtu) {
                 // Not an error: the run is still right, with queues at the switch in place of the host, and
                 // says so.
                 self.unshaped.push((host, why));
@@ -184,22 +187,22 @@ impl Stage {
     }
 
     fn early_end(&mut self) -> Option<TestbedError> {
-        let (number, said) = self.events.listen(Instant::now() + Duration::from_millis(200))?;
+        let (number, said) = self.events.next_event(Instant::now() + Duration::from_millis(200))?;
         let child = &mut self.children[number];
         let why = match said {
             ChildEvent::Answer(Answer::Failed { why }) => why,
-            ChildEvent::Ended(complaint) => child.end(&complaint),
+            ChildEvent::Ended(complaint) => child.end_clause(&complaint),
             ChildEvent::Answer(_) => return None,
         };
-        Some(child.failed(why))
+        Some(child.failed_error(why))
     }
 
     fn tell_all(&mut self, order: ControlCommand) {
-        self.children.iter_mut().for_each(|child| child.tell(order));
+        self.children.iter_mut().for_each(|child| child.send_command(order));
     }
 
     /// Starts the scenario, waits for its end, and gathers the reports.
-    fn play(
+    fn play_scenario(
         &mut self,
         job: &Job,
         progress: &mut dyn FnMut(&Progress) -> bool,
@@ -213,12 +216,12 @@ impl Stage {
         let mut asked = Instant::now();
         while heard.done.len() < wanted && self.clock.now() < end {
             let left = Duration::from_nanos((end.saturating_sub(self.clock.now()).0 / 1000).max(1));
-            if let Some((number, said)) = self.events.listen(Instant::now() + left.min(PROGRESS)) {
-                self.note(job, number, said, &mut heard)?;
+            if let Some((number, said)) = self.events.next_event(Instant::now() + left.min(PROGRESS)) {
+                self.note_event(job, number, said, &mut heard)?;
             }
             if asked.elapsed() >= PROGRESS {
                 asked = Instant::now();
-                if !progress(&self.progress(job, start, &heard)) {
+                if !progress(&self.current_progress(job, start, &heard)) {
                     heard.interrupted = true;
                     break;
                 }
@@ -232,11 +235,11 @@ impl Stage {
             false => self.clock.now().saturating_sub(start).min(job.slow.stop),
         };
         self.tell_all(ControlCommand::Finish);
-        self.reports(job, &mut heard)?;
+        self.collect_reports(job, &mut heard)?;
         Ok(heard)
     }
 
-    fn progress(&self, job: &Job, start: Time, heard: &Heard) -> Progress {
+    fn current_progress(&self, job: &Job, start: Time, heard: &Heard) -> Progress {
         Progress {
             now: self.clock.now().saturating_sub(start) / job.factor,
             stop: job.slow.stop / job.factor,
@@ -246,7 +249,7 @@ impl Stage {
         }
     }
 
-    fn note(
+    fn note_event(
         &mut self,
         job: &Job,
         number: usize,
@@ -262,10 +265,10 @@ impl Stage {
             ChildEvent::Answer(Answer::Host(report)) => heard.hosts.push(*report),
             ChildEvent::Answer(Answer::Switch(report)) => heard.switch = Some(*report),
             ChildEvent::Answer(Answer::Ready) => {}
-            ChildEvent::Answer(Answer::Failed { why }) => return Err(child.failed(why)),
+            ChildEvent::Answer(Answer::Failed { why }) => return Err(child.failed_error(why)),
             ChildEvent::Ended(complaint) => {
-                let why = child.end(&complaint);
-                return Err(child.failed(why));
+                let why = child.end_clause(&complaint);
+                return Err(child.failed_error(why));
             }
         }
         Ok(())
@@ -277,18 +280,18 @@ impl Stage {
         let place = self.hosts.iter().position(|host| Some(*host) == sender);
         // Child 0 is the switch.
         if let Some(child) = place.and_then(|place| self.children.get_mut(place + 1)) {
-            child.tell(ControlCommand::Opened { flow });
+            child.send_command(ControlCommand::Opened { flow });
         }
     }
 
     /// Waits for every child's last words.
-    fn reports(&mut self, job: &Job, heard: &mut Heard) -> Result<(), TestbedError> {
+    fn collect_reports(&mut self, job: &Job, heard: &mut Heard) -> Result<(), TestbedError> {
         let deadline = Instant::now() + REPORTS;
         let mut waiting = vec![true; self.children.len()];
         while let Some(silent) = waiting.iter().position(|w| *w) {
-            let Some((number, said)) = self.events.listen(deadline) else {
+            let Some((number, said)) = self.events.next_event(deadline) else {
                 let why = format!("it did not report within {} s", REPORTS.as_secs());
-                return Err(self.children[silent].failed(why));
+                return Err(self.children[silent].failed_error(why));
             };
             match said {
                 ChildEvent::Answer(Answer::Host(_) | Answer::Switch(_)) => waiting[number] = false,
@@ -296,7 +299,7 @@ impl Stage {
                 ChildEvent::Ended(_) if !waiting[number] => continue,
                 _ => {}
             }
-            self.note(job, number, said, heard)?;
+            self.note_event(job, number, said, heard)?;
         }
         Ok(())
     }
@@ -316,7 +319,9 @@ mod tests {
         let time = |slowdown| {
             let args =
                 JobArgs { scenario: file.path().into(), slowdown: Some(slowdown), ..JobArgs::default() };
-            time_to_meet(&Job::load(&args, crate::scenario::sizes(1500, false)).expect("a good scenario"))
+            time_to_meet(
+                &Job::load_job(&args, crate::scenario::packet_sizes(1500, false)).expect("a good scenario"),
+            )
         };
         // 200 ms of links, and the time of a packet.
         assert!(time(1) > READY + Duration::from_millis(4800) && time(1) < READY + Duration::from_secs(6));

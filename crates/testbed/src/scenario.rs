@@ -82,7 +82,7 @@ pub struct Job {
 
 impl Job {
     /// Reads, checks and resolves; `sizes` are those of the packets on these wires, without room for telemetry.
-    pub fn load(args: &JobArgs, sizes: Sizes) -> Result<Job, TestbedError> {
+    pub fn load_job(args: &JobArgs, sizes: Sizes) -> Result<Job, TestbedError> {
         let request = Request::file(&args.scenario, &args.sets, args.scale.as_deref())?;
         let scenario = request.load()?;
         let mut resolved = scenario.setup()?.resolve(scenario.seed)?;
@@ -94,14 +94,14 @@ impl Job {
         let slow = slow_down(&resolved.spec, factor, sizes, of_kernel);
         // Results are of these packets, not of those that the scenario asks for.
         resolved.spec.fabric.sizes = sizes;
-        let network = Arc::new(build(&slow)?);
+        let network = Arc::new(build_network(&slow)?);
         // The same network with packets as long as handshakes: what hosts measure is compared with its round
         // trips.
         let mut small = slow.clone();
         let wire = headway_host::handshake_wire();
         // Only the whole length counts here; a payload or a header of 0 is not allowed.
         small.fabric.sizes = Sizes { payload: wire - 1, header: 1, framing: 0, control: wire };
-        let handshakes = Arc::new(build(&small)?);
+        let handshakes = Arc::new(build_network(&small)?);
         let addresses = Addresses::new(network.hosts());
         let ideal_round_trips = args.ideal_round_trips;
         Ok(Job {
@@ -118,7 +118,7 @@ impl Job {
     }
 
     /// Checks that its traffic can be run on one machine; a switch on its own does not call this.
-    pub fn check(&self) -> Result<(), TestbedError> {
+    pub fn check_traffic(&self) -> Result<(), TestbedError> {
         let hosts = self.network.hosts();
         if hosts > MOST_HOSTS {
             let text =
@@ -128,7 +128,7 @@ impl Job {
         let own = || self.slow.transports.iter().zip(&self.stacks).filter(|(_, kernel)| kernel.is_none());
         let apart = own().find(|(transport, _)| {
             // One size of packets holds for the whole run, so it would be too long for the others.
-            own().any(|(other, _)| telemetry(&other.name) < telemetry(&transport.name))
+            own().any(|(other, _)| telemetry_bytes(&other.name) < telemetry_bytes(&transport.name))
         });
         if let Some((transport, _)) = apart {
             return Err(TestbedError::Unsuitable(format!(
@@ -190,20 +190,20 @@ impl Job {
 }
 
 /// Bytes of telemetry in the packets of a transport, as the simulator counts them.
-fn telemetry(transport: &str) -> u16 {
+fn telemetry_bytes(transport: &str) -> u16 {
     headway_transport::registry::capabilities(transport).map_or(0, |declared| declared.telemetry)
 }
 
 /// Sizes of the packets of a run, with room for what ports write into those of its transports.
 fn with_telemetry(sizes: Sizes, spec: &RunSpec, of_kernel: impl Fn(usize) -> bool) -> Sizes {
     let own = spec.transports.iter().enumerate().filter(|(number, _)| !of_kernel(*number));
-    match own.map(|(_, transport)| telemetry(&transport.name)).max() {
+    match own.map(|(_, transport)| telemetry_bytes(&transport.name)).max() {
         None | Some(0) => sizes,
         Some(telemetry) => headway_host::stamped_sizes(sizes, telemetry),
     }
 }
 
-fn build(spec: &RunSpec) -> Result<Network, TestbedError> {
+fn build_network(spec: &RunSpec) -> Result<Network, TestbedError> {
     let fabric: &FabricSpec = &spec.fabric;
     let refuse = |text: String| {
         TestbedError::Scenario(ScenarioError::nowhere(headway_lab::Problem::Contradiction(text)))
@@ -221,7 +221,7 @@ fn build(spec: &RunSpec) -> Result<Network, TestbedError> {
 const KEY: &[u8; 32] = b"hosts of one testbed share this.";
 
 /// Admission rule of a testbed's host: it accepts the others.
-pub fn admission(sealed: bool) -> Admission {
+pub fn hosts_admission(sealed: bool) -> Admission {
     if sealed {
         return Admission::PreSharedKey(PreSharedKey(*KEY));
     }
@@ -231,6 +231,6 @@ pub fn admission(sealed: bool) -> Admission {
 }
 
 /// Sizes of the packets that a testbed's hosts send over interfaces of this MTU.
-pub fn sizes(mtu: u16, sealed: bool) -> Sizes {
-    headway_host::sizes(mtu, &admission(sealed))
+pub fn packet_sizes(mtu: u16, sealed: bool) -> Sizes {
+    headway_host::sizes(mtu, &hosts_admission(sealed))
 }

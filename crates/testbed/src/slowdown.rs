@@ -17,18 +17,19 @@ use headway_units::{Rate, Time};
 /// number, keep their times: no kernel's clock is slowed down.
 pub fn slow_down(spec: &RunSpec, factor: u64, sizes: Sizes, of_kernel: impl Fn(usize) -> bool) -> RunSpec {
     let mut slow = spec.clone();
-    slow.topology.links_mut().into_iter().for_each(|one| *one = link(*one, factor));
+    slow.topology.links_mut().into_iter().for_each(|one| *one = slow_link(*one, factor));
     slow.fabric.sizes = sizes;
     slow.fabric.switch_latency = spec.fabric.switch_latency * factor;
     let fabric = &spec.fabric;
-    slow.fabric.params = slowed(&fabric.params, of_discipline(&fabric.discipline, &fabric.params), factor);
+    slow.fabric.params =
+        slow_params(&fabric.params, of_discipline(&fabric.discipline, &fabric.params), factor);
     for at in &mut slow.fabric.at {
-        at.params = slowed(&at.params, of_discipline(&at.discipline, &at.params), factor);
+        at.params = slow_params(&at.params, of_discipline(&at.discipline, &at.params), factor);
     }
     for (number, transport) in
         slow.transports.iter_mut().enumerate().filter(|(number, _)| !of_kernel(*number))
     {
-        transport.params = slowed(&spec.transports[number].params, of_transport(transport), factor);
+        transport.params = slow_params(&spec.transports[number].params, of_transport(transport), factor);
     }
     for flow in &mut slow.flows {
         flow.start = flow.start * factor;
@@ -61,23 +62,23 @@ fn slow_fault(fault: &mut Fault, factor: u64) {
         Fault::Down(down) => [&mut down.at, &mut down.until, &mut down.converge].into_iter().for_each(slow),
         Fault::Change(change) => {
             [&mut change.at, &mut change.until].into_iter().chain(&mut change.delay).for_each(slow);
-            change.rate = change.rate.map(|r| rate(r, factor));
+            change.rate = change.rate.map(|r| slow_rate(r, factor));
         }
     }
 }
 
-fn rate(rate: Rate, factor: u64) -> Rate {
+fn slow_rate(rate: Rate, factor: u64) -> Rate {
     // A rate is at least 1 bit/s.
     Rate::new((rate.bps() / factor).max(1)).unwrap_or(rate)
 }
 
-fn link(spec: LinkSpec, factor: u64) -> LinkSpec {
-    LinkSpec { rate: rate(spec.rate, factor), delay: spec.delay * factor }
+fn slow_link(spec: LinkSpec, factor: u64) -> LinkSpec {
+    LinkSpec { rate: slow_rate(spec.rate, factor), delay: spec.delay * factor }
 }
 
 /// The parameters that are set, with every time and rate as it stands slowed: defaults and the values of a preset are
 /// times of the scenario too.
-fn slowed(
+fn slow_params(
     set: &[(String, ParamValue)],
     standing: Vec<(String, ParamValue)>,
     factor: u64,
@@ -87,7 +88,7 @@ fn slowed(
     let slow = standing.into_iter().filter_map(|(name, value)| match value {
         // A time of more than a day is longer than any run, however slow.
         ParamValue::Time(t) => Some((name, ParamValue::Time(t.saturating_mul(factor).min(Time::DAY)))),
-        ParamValue::Rate(r) => Some((name, ParamValue::Rate(rate(r, factor)))),
+        ParamValue::Rate(r) => Some((name, ParamValue::Rate(slow_rate(r, factor)))),
         ParamValue::Bool(_) | ParamValue::Int(_) | ParamValue::Float(_) | ParamValue::Choice(_) => None,
     });
     kept.cloned().chain(slow).collect()
@@ -95,7 +96,7 @@ fn slowed(
 
 /// The value of every parameter of a transport. A scenario has set nothing that the transport refuses.
 fn of_transport(spec: &TransportSpec) -> Vec<(String, ParamValue)> {
-    let settings = headway_transport::registry::settings(&spec.name, &spec.params);
+    let settings = headway_transport::registry::param_settings(&spec.name, &spec.params);
     settings.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
 
@@ -163,7 +164,7 @@ mod tests {
     use super::*;
 
     /// Every time and rate that parameters name, whether or not the scenario does.
-    fn clocks(values: &[(String, ParamValue)]) -> Vec<(String, ParamValue)> {
+    fn clock_params(values: &[(String, ParamValue)]) -> Vec<(String, ParamValue)> {
         let timed = |value: &ParamValue| matches!(value, ParamValue::Time(_) | ParamValue::Rate(_));
         values.iter().filter(|(_, value)| timed(value)).cloned().collect()
     }
@@ -171,12 +172,12 @@ mod tests {
     #[test]
     fn times_that_no_scenario_writes_are_slowed_down_for_every_transport() {
         let mut timed = 0;
-        for entry in headway_transport::registry::all() {
+        for entry in headway_transport::registry::all_entries() {
             let spec = TransportSpec::new(entry.info.name, Vec::new());
-            let slowed = slowed(&spec.params, of_transport(&spec), 100);
+            let slowed = slow_params(&spec.params, of_transport(&spec), 100);
             let slow = TransportSpec::new(spec.name.clone(), slowed);
             for ((name, before), (_, after)) in
-                clocks(&of_transport(&spec)).iter().zip(clocks(&of_transport(&slow)))
+                clock_params(&of_transport(&spec)).iter().zip(clock_params(&of_transport(&slow)))
             {
                 let ParamValue::Time(before) = before else { continue };
                 let expected = before.saturating_mul(100).min(Time::DAY);
@@ -195,7 +196,7 @@ mod tests {
             ("ack_delay".to_string(), ParamValue::Time(Time::us(7))),
         ];
         let spec = TransportSpec::new("tcp", set.clone());
-        let slow = TransportSpec::new("tcp", slowed(&set, of_transport(&spec), 10));
+        let slow = TransportSpec::new("tcp", slow_params(&set, of_transport(&spec), 10));
         let value = |name: &str| of_transport(&slow).into_iter().find(|(one, _)| one == name).map(|(_, v)| v);
         assert_eq!(value("min_rto"), Some(ParamValue::Time(Time::ms(2000))));
         assert_eq!(value("ack_delay"), Some(ParamValue::Time(Time::us(70))));

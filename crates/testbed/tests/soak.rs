@@ -47,20 +47,20 @@ fn main() {
         ["anchor"] => wait_for_end(),
         ["host", host, incarnation, transport, log] => {
             let number = |text: &str| text.parse().expect("a number");
-            Host::new(number(host), number(incarnation), transport, Path::new(log)).serve();
+            Host::new(number(host), number(incarnation), transport, Path::new(log)).serve_host();
         }
-        _ => soak(&words),
+        _ => soak_all(&words),
     }
 }
 
-fn soak(words: &[String]) {
+fn soak_all(words: &[String]) {
     let after = |flag: &str| words.iter().position(|w| w == flag).and_then(|i| words.get(i + 1));
     let asked = after("--seconds").map(|s| s.parse().expect("--seconds N"));
     let seconds: u64 = asked.unwrap_or(2);
     if words.iter().any(|w| w == "--list") {
         return;
     }
-    if let Err(error) = namespaces::available() {
+    if let Err(error) = namespaces::check_prerequisites() {
         let why = error.to_string().replace("the testbed needs ", "");
         headway_testing::absent(&format!("testbed: {}", why.split(':').next().unwrap_or_default()));
         return;
@@ -86,13 +86,13 @@ fn soak(words: &[String]) {
 }
 
 fn soak_one(transport: &'static str, seconds: u64) {
-    let mut stage = Stage::set(transport);
-    stage.play(Duration::from_secs(seconds));
-    let (report, memory) = stage.end();
-    let tally = Tally::read(stage.logs.path());
-    tally.check();
-    tally.print(transport, seconds, &report, &memory);
-    memory.check();
+    let mut stage = Stage::set_up(transport);
+    stage.play_for(Duration::from_secs(seconds));
+    let (report, memory) = stage.end_hosts();
+    let tally = Tally::read_logs(stage.logs.path());
+    tally.check_calls();
+    tally.print_tally(transport, seconds, &report, &memory);
+    memory.check_flat();
 }
 
 // --- one host ---
@@ -120,7 +120,7 @@ struct Head {
 impl Head {
     const BYTES: usize = 28;
 
-    fn bytes(self) -> Vec<u8> {
+    fn to_bytes(self) -> Vec<u8> {
         let Head { host, incarnation, caller, call, attempt, request, reply } = self;
         [host, incarnation, caller, call, attempt, request, reply]
             .iter()
@@ -128,7 +128,7 @@ impl Head {
             .collect()
     }
 
-    fn read(bytes: &[u8]) -> Option<Head> {
+    fn from_bytes(bytes: &[u8]) -> Option<Head> {
         let head = bytes.get(..Head::BYTES)?;
         let n: Vec<u32> =
             head.chunks_exact(4).map(|c| u32::from_be_bytes([c[0], c[1], c[2], c[3]])).collect();
@@ -137,29 +137,29 @@ impl Head {
     }
 
     /// Names the call, whatever the attempt.
-    fn name(self) -> String {
+    fn call_name(self) -> String {
         format!("{}.{}.{}.{}", self.host, self.incarnation, self.caller, self.call)
     }
 
     /// Seed of the bytes that a request or a reply of this attempt carries.
-    fn seed(self, reply: bool) -> (u64, u32) {
+    fn payload_seed(self, reply: bool) -> (u64, u32) {
         let high =
             u64::from(self.host) << 40 | u64::from(self.incarnation) << 24 | u64::from(self.caller) << 8;
         (high | u64::from(reply), self.call.wrapping_mul(1000).wrapping_add(self.attempt))
     }
 
-    fn message(self, reply: bool) -> Vec<u8> {
-        let (seed, number) = self.seed(reply);
+    fn message_bytes(self, reply: bool) -> Vec<u8> {
+        let (seed, number) = self.payload_seed(reply);
         let length = if reply { self.reply } else { self.request };
-        let mut bytes = self.bytes();
-        bytes.extend(payload::generate(seed, number, length.into()));
+        let mut bytes = self.to_bytes();
+        bytes.extend(payload::generate_payload(seed, number, length.into()));
         bytes
     }
 
     fn is_intact(self, reply: bool, bytes: &[u8]) -> bool {
-        let (seed, number) = self.seed(reply);
+        let (seed, number) = self.payload_seed(reply);
         let length = if reply { self.reply } else { self.request };
-        bytes.get(..Head::BYTES) == Some(&self.bytes()[..])
+        bytes.get(..Head::BYTES) == Some(&self.to_bytes()[..])
             && payload::is_intact(seed, number, length.into(), &bytes[Head::BYTES..])
     }
 }
@@ -186,18 +186,18 @@ impl Host {
             telemetry: true,
             ..Config::default()
         };
-        let endpoint = Endpoint::bind(address(host), config).expect("it binds");
+        let endpoint = Endpoint::bind(host_address(host), config).expect("it binds");
         let log = OpenOptions::new().create(true).append(true).open(log).expect("a log");
         Host { host, incarnation, endpoint, log: Mutex::new(log) }
     }
 
     /// A line of the log survives this process once it is written.
-    fn note(&self, line: &str) {
+    fn note_line(&self, line: &str) {
         // One write of a whole line, in append mode: a killed process leaves no half of one.
         self.log.lock().expect("no panic").write_all(format!("{line}\n").as_bytes()).expect("written");
     }
 
-    fn serve(&self) {
+    fn serve_host(&self) {
         let (stop, over) = (AtomicBool::new(false), AtomicBool::new(false));
         std::thread::scope(|scope| {
             let callers: Vec<_> = (0..CALLERS)
@@ -208,7 +208,7 @@ impl Host {
                     })
                 })
                 .collect();
-            scope.spawn(|| self.answer(&over));
+            scope.spawn(|| self.answer_requests(&over));
             let mut line = String::new();
             // An error counts as the word: the parent is gone.
             let _ = std::io::stdin().read_line(&mut line);
@@ -224,9 +224,9 @@ impl Host {
         while self.endpoint.memory_used() > 0 && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(20));
         }
-        self.note(&format!("memory {}", self.endpoint.memory_used()));
+        self.note_line(&format!("memory {}", self.endpoint.memory_used()));
         for (what, count) in self.endpoint.stats().iter() {
-            self.note(&format!("stat {what} {count}"));
+            self.note_line(&format!("stat {what} {count}"));
         }
     }
 
@@ -251,7 +251,7 @@ impl Host {
             // Tried until it is answered: a call is lost only if no attempt ever is.
             for attempt in 0.. {
                 let head = Head { attempt, ..head };
-                if self.attempt(address(peer), head) {
+                if self.attempt_call(host_address(peer), head) {
                     break;
                 }
                 std::thread::sleep(Duration::from_millis(50));
@@ -259,37 +259,37 @@ impl Host {
         }
     }
 
-    fn attempt(&self, peer: SocketAddr, head: Head) -> bool {
-        self.note(&format!("begun {} {}", head.name(), head.attempt));
-        match self.endpoint.call(peer, head.message(false)) {
+    fn attempt_call(&self, peer: SocketAddr, head: Head) -> bool {
+        self.note_line(&format!("begun {} {}", head.call_name(), head.attempt));
+        match self.endpoint.call(peer, head.message_bytes(false)) {
             Ok(reply) if head.is_intact(true, &reply) => {
-                self.note(&format!("answered {} {}", head.name(), head.attempt))
+                self.note_line(&format!("answered {} {}", head.call_name(), head.attempt))
             }
-            Ok(_) => self.note(&format!("corrupted-reply {} {}", head.name(), head.attempt)),
+            Ok(_) => self.note_line(&format!("corrupted-reply {} {}", head.call_name(), head.attempt)),
             Err(error) => {
-                self.note(&format!("failed {} {} {error}", head.name(), head.attempt));
+                self.note_line(&format!("failed {} {} {error}", head.call_name(), head.attempt));
                 return false;
             }
         }
         true
     }
 
-    fn answer(&self, over: &AtomicBool) {
+    fn answer_requests(&self, over: &AtomicBool) {
         while !over.load(Ordering::Relaxed) {
             let Ok(request) = self.endpoint.recv_timeout(Duration::from_millis(20)) else { continue };
-            match Head::read(&request.bytes) {
+            match Head::from_bytes(&request.bytes) {
                 Some(head) if head.is_intact(false, &request.bytes) => {
-                    self.note(&format!("received {} {}", head.name(), head.attempt));
+                    self.note_line(&format!("received {} {}", head.call_name(), head.attempt));
                     // If the caller is gone, so is its question.
-                    let _ = request.reply(head.message(true));
+                    let _ = request.reply(head.message_bytes(true));
                 }
-                _ => self.note("corrupted-request - 0"),
+                _ => self.note_line("corrupted-request - 0"),
             }
         }
     }
 }
 
-fn address(host: u32) -> SocketAddr {
+fn host_address(host: u32) -> SocketAddr {
     (Ipv4Addr::from(0x0a00_0001 + host), PORT).into()
 }
 
@@ -312,7 +312,7 @@ struct Stage {
 }
 
 impl Stage {
-    fn set(transport: &'static str) -> Stage {
+    fn set_up(transport: &'static str) -> Stage {
         let file = tempfile::Builder::new().suffix(".toml").tempfile().expect("a file");
         let text = format!(
             "stop = \"10000 s\"\n[topology]\nkind = \"single-switch\"\nhosts = {HOSTS}\nrate = \"100 Mbps\"\ndelay = \"100 us\"\n\
@@ -322,17 +322,19 @@ impl Stage {
         );
         std::fs::write(file.path(), text).expect("written");
         let args = JobArgs { scenario: file.path().into(), slowdown: Some(1), ..JobArgs::default() };
-        let job = Job::load(&args, headway_testbed::scenario::sizes(1500, false)).expect("a good scenario");
+        let job = Job::load_job(&args, headway_testbed::scenario::packet_sizes(1500, false))
+            .expect("a good scenario");
         let (sender, events) = ChildEvents::new();
         let mut words = args.to_arguments();
         words.extend(["--managed".into(), "--mtu=1500".into()]);
         words.extend((0..HOSTS).map(|h| format!("--port=h{h}={}", namespaces::switch_interface(h))));
         let program = Path::new(env!("CARGO_BIN_EXE_headway-switch"));
-        let switch = [ChildProcess::spawn("switch".into(), program, &words, 0, &sender).expect("the switch")];
+        let switch =
+            [ChildProcess::spawn_child("switch".into(), program, &words, 0, &sender).expect("the switch")];
         // A host's namespace outlives the host.
-        let anchors: Vec<Child> = (0..HOSTS).map(|_| spawn(&["anchor"], in_new_namespace)).collect();
+        let anchors: Vec<Child> = (0..HOSTS).map(|_| spawn_self(&["anchor"], in_new_namespace)).collect();
         let pids: Vec<(u32, u32)> = (0..HOSTS).zip(&anchors).map(|(h, a)| (h, a.id())).collect();
-        namespaces::join(switch[0].pid(), &pids, &job.addresses, 1500).expect("namespaces");
+        namespaces::join_hosts(switch[0].pid(), &pids, &job.addresses, 1500).expect("namespaces");
         let logs = tempfile::tempdir().expect("a directory");
         let mut stage = Stage {
             transport,
@@ -344,45 +346,45 @@ impl Stage {
             incarnations: 0,
             memory: Memory::default(),
         };
-        stage.switch[0].tell(ControlCommand::Open);
+        stage.switch[0].send_command(ControlCommand::Open);
         stage.events.all_ready(&mut stage.switch, Duration::from_secs(20)).expect("the switch gets ready");
-        stage.switch[0].tell(ControlCommand::Start { at_ns: 0 });
-        stage.hosts = (0..HOSTS).map(|h| stage.host(h)).collect();
+        stage.switch[0].send_command(ControlCommand::Start { at_ns: 0 });
+        stage.hosts = (0..HOSTS).map(|h| stage.spawn_host(h)).collect();
         stage
     }
 
-    fn host(&mut self, host: u32) -> Child {
+    fn spawn_host(&mut self, host: u32) -> Child {
         self.incarnations += 1;
         let (number, incarnation) = (host.to_string(), self.incarnations.to_string());
         let log: PathBuf = self.logs.path().join(format!("{host}.{incarnation}"));
         let namespace = self.anchors[host as usize].id();
-        spawn(&["host", &number, &incarnation, self.transport, log.to_str().expect("text")], |command| {
+        spawn_self(&["host", &number, &incarnation, self.transport, log.to_str().expect("text")], |command| {
             in_namespace_of(command, namespace).expect("it is there");
         })
     }
 
     /// Kills a host and brings it back: once in the middle, in a long run every half a minute.
-    fn play(&mut self, lasts: Duration) {
+    fn play_for(&mut self, lasts: Duration) {
         let began = Instant::now();
         let every = (lasts / 2).min(Duration::from_secs(30));
         let mut next = every;
         let mut victim = 0;
         while began.elapsed() < lasts {
             std::thread::sleep(Duration::from_millis(250));
-            self.memory.look(&self.switch, &self.hosts);
+            self.memory.take_sample(&self.switch, &self.hosts);
             if began.elapsed() >= next {
                 next += every;
                 victim = (victim + 1) % HOSTS;
                 let host = &mut self.hosts[victim as usize];
                 host.kill().and_then(|()| host.wait()).expect("killed");
                 std::thread::sleep(AWAY);
-                self.hosts[victim as usize] = self.host(victim);
+                self.hosts[victim as usize] = self.spawn_host(victim);
             }
         }
     }
 
     /// Lets all hosts finish; none leaves before all have their answers.
-    fn end(&mut self) -> (SwitchReport, Memory) {
+    fn end_hosts(&mut self) -> (SwitchReport, Memory) {
         let (said, done) = std::sync::mpsc::channel();
         for host in &mut self.hosts {
             writeln!(host.stdin.as_mut().expect("piped"), "stop").expect("it listens");
@@ -403,9 +405,9 @@ impl Stage {
             drop(host.stdin.take());
             assert!(host.wait().expect("a status").success(), "a host failed");
         }
-        self.switch[0].tell(ControlCommand::Finish);
+        self.switch[0].send_command(ControlCommand::Finish);
         loop {
-            match self.events.listen(Instant::now() + Duration::from_secs(20)) {
+            match self.events.next_event(Instant::now() + Duration::from_secs(20)) {
                 Some((_, ChildEvent::Answer(Answer::Switch(report)))) => {
                     return (*report, std::mem::take(&mut self.memory));
                 }
@@ -425,7 +427,7 @@ impl Drop for Stage {
     }
 }
 
-fn spawn(words: &[&str], place: impl FnOnce(&mut Command)) -> Child {
+fn spawn_self(words: &[&str], place: impl FnOnce(&mut Command)) -> Child {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
     place(&mut command);
@@ -440,9 +442,9 @@ struct Memory {
 }
 
 impl Memory {
-    fn look(&mut self, switch: &[ChildProcess; 1], hosts: &[Child]) {
-        self.switch.extend(resident(switch[0].pid()));
-        self.hosts.extend(hosts.iter().filter_map(|h| resident(h.id())).max());
+    fn take_sample(&mut self, switch: &[ChildProcess; 1], hosts: &[Child]) {
+        self.switch.extend(resident_kib(switch[0].pid()));
+        self.hosts.extend(hosts.iter().filter_map(|h| resident_kib(h.id())).max());
     }
 
     /// Largest in the second quarter, and in the last.
@@ -453,7 +455,7 @@ impl Memory {
         (most(&series[quarter..2 * quarter]), most(&series[3 * quarter..]))
     }
 
-    fn check(&self) {
+    fn check_flat(&self) {
         for (who, series) in [("switch", &self.switch), ("hosts", &self.hosts)] {
             let (early, late) = Memory::early_and_late(series);
             // A leak grows with the run; half as much again and 16 MiB are what short runs vary by.
@@ -462,7 +464,7 @@ impl Memory {
     }
 }
 
-fn resident(pid: u32) -> Option<u64> {
+fn resident_kib(pid: u32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     text.lines().find_map(|l| l.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse().ok())
 }
@@ -482,19 +484,19 @@ struct Tally {
 }
 
 impl Tally {
-    fn read(directory: &Path) -> Tally {
+    fn read_logs(directory: &Path) -> Tally {
         let mut tally = Tally::default();
         for entry in std::fs::read_dir(directory).expect("the logs") {
             let path = entry.expect("an entry").path();
             let name = path.file_name().expect("a name").to_string_lossy().into_owned();
             for line in std::fs::read_to_string(&path).expect("text").lines() {
-                tally.enter(&name, line);
+                tally.enter_line(&name, line);
             }
         }
         tally
     }
 
-    fn enter(&mut self, name: &str, line: &str) {
+    fn enter_line(&mut self, name: &str, line: &str) {
         let words: Vec<&str> = line.split(' ').collect();
         let attempt = || (words[1].to_string(), words[2].parse().expect("a number"));
         match words[0] {
@@ -513,7 +515,7 @@ impl Tally {
         }
     }
 
-    fn check(&self) {
+    fn check_calls(&self) {
         assert_eq!(self.corrupted, 0, "corrupted messages");
         let twice: Vec<_> = self.received.iter().filter(|(_, n)| **n > 1).collect();
         assert!(twice.is_empty(), "received twice: {twice:?}");
@@ -534,9 +536,9 @@ impl Tally {
         assert_eq!(self.left_over, 0, "bytes still held by idle endpoints");
     }
 
-    fn print(&self, transport: &str, seconds: u64, report: &SwitchReport, memory: &Memory) {
+    fn print_tally(&self, transport: &str, seconds: u64, report: &SwitchReport, memory: &Memory) {
         let faults = |count: fn(&headway_network::FaultCounts) -> u64| -> u64 {
-            report.links.iter().filter_map(|l| l.record()).map(|l| count(&l.faults)).sum()
+            report.links.iter().filter_map(|l| l.to_record()).map(|l| count(&l.faults)).sum()
         };
         let (switch, hosts) = (Memory::early_and_late(&memory.switch), Memory::early_and_late(&memory.hosts));
         println!(

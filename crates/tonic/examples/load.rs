@@ -62,7 +62,7 @@ impl Greeter for AsAsked {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match run().await {
+    match run_load().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("load: {error}");
@@ -71,12 +71,12 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run() -> Result<(), Failure> {
+async fn run_load() -> Result<(), Failure> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
         ["serve", address, network, "headway"] => {
-            let server = headway_tonic::Server::builder().config(config(network)?);
+            let server = headway_tonic::Server::builder().config(endpoint_config(network)?);
             println!("serving");
             Ok(server.add_service(GreeterServer::new(AsAsked)).serve(address.parse()?).await?)
         }
@@ -92,10 +92,10 @@ async fn run() -> Result<(), Failure> {
             for _ in 0..=FAN_IN {
                 ways.push(GreeterClient::new(headway_tonic::Channel::connect_with(
                     address,
-                    config(network)?,
+                    endpoint_config(network)?,
                 )?));
             }
-            measure(ways, seconds.parse()?, rate.first().map(|rate| rate.parse()).transpose()?).await
+            measure_load(ways, seconds.parse()?, rate.first().map(|rate| rate.parse()).transpose()?).await
         }
         ["call", address, _, "tcp", seconds, ref rate @ ..] => {
             let mut ways = Vec::new();
@@ -104,32 +104,32 @@ async fn run() -> Result<(), Failure> {
                     tonic::transport::Endpoint::new(format!("http://{address}"))?.connect().await?,
                 ));
             }
-            measure(ways, seconds.parse()?, rate.first().map(|rate| rate.parse()).transpose()?).await
+            measure_load(ways, seconds.parse()?, rate.first().map(|rate| rate.parse()).transpose()?).await
         }
         _ => Err(USAGE.into()),
     }
 }
 
-fn config(network: &str) -> Result<Config, Failure> {
+fn endpoint_config(network: &str) -> Result<Config, Failure> {
     Ok(Config { admission: Admission::Prefixes(vec![network.parse()?]), ..Config::default() })
 }
 
 /// A request of 100 bytes that asks for a reply of this length.
-fn asking(length: usize) -> HelloRequest {
+fn sized_request(length: usize) -> HelloRequest {
     HelloRequest { name: format!("{length:>SMALL$}") }
 }
 
 /// One call; its latency since `from`.
-async fn call<T>(mut way: GreeterClient<T>, length: usize, from: Instant) -> Result<Duration, Status>
+async fn timed_call<T>(mut way: GreeterClient<T>, length: usize, from: Instant) -> Result<Duration, Status>
 where
     T: tonic::client::GrpcService<tonic::body::Body, Error: Into<StdError>>,
     T::ResponseBody: Body<Data = Bytes, Error: Into<StdError> + Send> + Send + 'static,
 {
-    let reply = way.say_hello(asking(length)).await?.into_inner();
+    let reply = way.say_hello(sized_request(length)).await?.into_inner();
     if reply.message.len() == length { Ok(from.elapsed()) } else { Err(Status::internal("another length")) }
 }
 
-async fn measure<T>(ways: Vec<GreeterClient<T>>, seconds: f64, rate: Option<f64>) -> Result<(), Failure>
+async fn measure_load<T>(ways: Vec<GreeterClient<T>>, seconds: f64, rate: Option<f64>) -> Result<(), Failure>
 where
     T: tonic::client::GrpcService<tonic::body::Body, Error: Into<StdError>, Future: Send>
         + Clone
@@ -141,14 +141,14 @@ where
     for way in &ways {
         for length in [SMALL, LARGE] {
             // Connects, meets the peer and measures the path before the time counts.
-            call(way.clone(), length, Instant::now()).await?;
+            timed_call(way.clone(), length, Instant::now()).await?;
         }
     }
     let begin = Instant::now();
     let end = begin + Duration::from_secs_f64(seconds);
     let (told, mut small) = unbounded_channel();
     let (told_large, mut large) = unbounded_channel();
-    let incasts = tokio::spawn(incasts(ways[1..].to_vec(), begin, end, told_large));
+    let incasts = tokio::spawn(run_incasts(ways[1..].to_vec(), begin, end, told_large));
     let finished = Arc::new(AtomicU64::new(0));
     match rate {
         Some(rate) => at_rate(&ways[0], rate, (begin, end), &told).await,
@@ -166,7 +166,7 @@ where
     // The receiver ends when the last sender is gone: this one, and those of the calls under way.
     drop(told);
     incasts.await?;
-    let (small, large) = (collected(&mut small).await?, collected(&mut large).await?);
+    let (small, large) = (collect_latencies(&mut small).await?, collect_latencies(&mut large).await?);
     let us = |of: &Histogram<u64>, share| of.value_at_quantile(share) as f64 / 1e3;
     println!(
         "{{\"calls\": {}, \"per_second\": {:.1}, \"p50\": {:.1}, \"p99\": {:.1}, \"p99.9\": {:.1}, \"incast_p50\": {:.1}, \"incast_p99\": {:.1}}}",
@@ -198,15 +198,15 @@ where
         // All that are due by now: the timer of tasks counts milliseconds.
         while at <= Instant::now() && at < end {
             let (way, told) = (way.clone(), told.clone());
-            tokio::spawn(async move { told.send(call(way, SMALL, at).await) });
+            tokio::spawn(async move { told.send(timed_call(way, SMALL, at).await) });
             // Exponential gaps, so that calls arrive as those of many independent callers would.
-            at += Duration::from_secs_f64(-uniform(&mut state).ln() / rate);
+            at += Duration::from_secs_f64(-uniform_draw(&mut state).ln() / rate);
         }
     }
 }
 
 /// A number above 0, up to 1, of a generator that is the same for every run (xorshift).
-fn uniform(state: &mut u64) -> f64 {
+fn uniform_draw(state: &mut u64) -> f64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
     *state ^= *state << 17;
@@ -219,13 +219,13 @@ where
     T::ResponseBody: Body<Data = Bytes, Error: Into<StdError> + Send> + Send + 'static,
 {
     while Instant::now() < end {
-        let outcome = call(way.clone(), SMALL, Instant::now()).await;
+        let outcome = timed_call(way.clone(), SMALL, Instant::now()).await;
         finished.fetch_add(1, Ordering::Relaxed);
         let _ = told.send(outcome);
     }
 }
 
-async fn incasts<T>(ways: Vec<GreeterClient<T>>, begin: Instant, end: Instant, told: Told)
+async fn run_incasts<T>(ways: Vec<GreeterClient<T>>, begin: Instant, end: Instant, told: Told)
 where
     T: tonic::client::GrpcService<tonic::body::Body, Error: Into<StdError>, Future: Send>
         + Clone
@@ -239,13 +239,13 @@ where
         sleep_until(at).await;
         for way in &ways {
             let (way, told) = (way.clone(), told.clone());
-            tokio::spawn(async move { told.send(call(way, LARGE, at).await) });
+            tokio::spawn(async move { told.send(timed_call(way, LARGE, at).await) });
         }
         at += BETWEEN;
     }
 }
 
-async fn collected(
+async fn collect_latencies(
     told: &mut tokio::sync::mpsc::UnboundedReceiver<Result<Duration, Status>>,
 ) -> Result<Histogram<u64>, Failure> {
     let mut found = Histogram::new_with_bounds(1, 3_600_000_000_000, 3)?;

@@ -42,7 +42,7 @@ impl Body for Whole {
 
 /// Takes a body that is of one message at the most. That of a unary call is ready as soon as it is there; one that has more
 /// messages, or waits for the next, is of a streaming call, and `None`.
-pub(crate) async fn whole<B>(body: B) -> Result<Option<Whole>, Status>
+pub(crate) async fn collect_whole<B>(body: B) -> Result<Option<Whole>, Status>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -77,7 +77,7 @@ where
         }
         let data = if more.is_empty() { &first[..] } else { &more[..] };
         // After each frame: a stream that never ends must not be collected first.
-        if messages(data) > 1 {
+        if count_messages(data) > 1 {
             return Ok(None);
         }
     }
@@ -86,7 +86,7 @@ where
 }
 
 /// Messages in the data of a body, one that is not there as a whole included.
-pub(crate) fn messages(mut data: &[u8]) -> usize {
+pub(crate) fn count_messages(mut data: &[u8]) -> usize {
     let mut count = 0;
     while !data.is_empty() {
         count += 1;
@@ -100,6 +100,6 @@ pub(crate) fn messages(mut data: &[u8]) -> usize {
 }
 
 /// The status of a streaming call.
-pub(crate) fn streaming(path: &str) -> Status {
+pub(crate) fn streaming_status(path: &str) -> Status {
     Status::unimplemented(format!("{path}: Headway carries unary calls, and this one streams"))
 }

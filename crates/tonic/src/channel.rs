@@ -1,8 +1,8 @@
 //! The client's side.
 
-use crate::body::{Whole, messages, streaming, whole};
+use crate::body::{Whole, collect_whole, count_messages, streaming_status};
 use crate::deadline;
-use crate::error::status;
+use crate::error::call_status;
 use crate::wire;
 use headway_host::tokio::Endpoint;
 use headway_host::{BindError, Config, toward};
@@ -74,23 +74,24 @@ impl Channel {
         &self.endpoint
     }
 
-    async fn call(self, request: Request<Body>) -> Result<Response<Body>, Status> {
+    async fn call_unary(self, request: Request<Body>) -> Result<Response<Body>, Status> {
         let (parts, body) = request.into_parts();
         let path = parts.uri.path().to_string();
         // A request with no message at all would be an empty stream.
-        let one = whole(body).await?.filter(|body| messages(&body.data) == 1);
-        let Whole { data, .. } = one.ok_or_else(|| streaming(&path))?;
+        let one = collect_whole(body).await?.filter(|body| count_messages(&body.data) == 1);
+        let Whole { data, .. } = one.ok_or_else(|| streaming_status(&path))?;
         // The call's own deadline wins over the channel's. The header travels along, so the server gives up
         // too.
-        let longest = deadline::of(&parts.headers).or(self.call_timeout);
+        let longest = deadline::parse_timeout(&parts.headers).or(self.call_timeout);
         let request = wire::Request { path, headers: parts.headers, body: data };
         // The status that gRPC gives to what exceeds a limit of its sizes.
-        let message = request.encode().map_err(|error| Status::resource_exhausted(error.to_string()))?;
+        let message =
+            request.encode_request().map_err(|error| Status::resource_exhausted(error.to_string()))?;
         let reply = match longest {
             Some(longest) => self.endpoint.call_timeout(self.peer, message, longest).await,
             None => self.endpoint.call(self.peer, message).await,
         };
-        let response = wire::Response::decode(reply.map_err(status)?);
+        let response = wire::Response::decode_response(reply.map_err(call_status)?);
         let response = response.map_err(|error| Status::new(Code::Internal, error.to_string()))?;
         let body = Whole { data: response.body, trailers: response.trailers };
         let mut answer = Response::new(Body::new(body));
@@ -112,6 +113,6 @@ impl Service<Request<Body>> for Channel {
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        Box::pin(self.clone().call(request))
+        Box::pin(self.clone().call_unary(request))
     }
 }

@@ -4,7 +4,7 @@ use http::HeaderMap;
 use std::time::Duration;
 
 /// The longest time that the caller waits; `None` if it does not say, or not by the rules.
-pub(crate) fn of(headers: &HeaderMap) -> Option<Duration> {
+pub(crate) fn parse_timeout(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get("grpc-timeout")?.to_str().ok()?;
     // Checked, because a header may be empty and may end within a character.
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
@@ -33,7 +33,7 @@ mod tests {
         let read = |text: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert("grpc-timeout", http::HeaderValue::from_static(text));
-            of(&headers)
+            parse_timeout(&headers)
         };
         assert_eq!(read("2H"), Some(Duration::from_secs(7200)));
         assert_eq!(read("3M"), Some(Duration::from_secs(180)));

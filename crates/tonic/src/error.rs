@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tonic::{Code, Status};
 
 /// The status of a call that failed; its source is the error.
-pub(crate) fn status(error: CallError) -> Status {
+pub(crate) fn call_status(error: CallError) -> Status {
     let code = match error {
         CallError::TimedOut => Code::DeadlineExceeded,
         CallError::Send(error) => match error {

@@ -1,6 +1,6 @@
 //! The server's side.
 
-use crate::body::{Whole, streaming, whole};
+use crate::body::{Whole, collect_whole, streaming_status};
 use crate::deadline;
 use crate::wire;
 use bytes::Bytes;
@@ -139,7 +139,7 @@ impl Server {
                     let message = message?;
                     // A message whose sender waits for no reply is not a call.
                     if message.wants_reply() {
-                        calls.spawn(answer(Arc::clone(&routes), message));
+                        calls.spawn(answer_call(Arc::clone(&routes), message));
                     }
                 }
             }
@@ -152,28 +152,31 @@ impl Server {
 }
 
 /// Answers one call.
-async fn answer(routes: Arc<BTreeMap<&'static str, Route>>, message: Received) {
-    let response = match wire::Request::decode(message.bytes.clone()) {
-        Ok(request) => respond(&routes, request, message.peer).await,
-        Err(error) => failed(&Status::new(Code::InvalidArgument, error.to_string())),
+async fn answer_call(routes: Arc<BTreeMap<&'static str, Route>>, message: Received) {
+    let response = match wire::Request::decode_request(message.bytes.clone()) {
+        Ok(request) => route_request(&routes, request, message.peer).await,
+        Err(error) => failed_response(&Status::new(Code::InvalidArgument, error.to_string())),
     };
     let bytes =
         // The second encoding has few headers and no body, and cannot be too long.
-        response.encode().or_else(|error| failed(&Status::resource_exhausted(error.to_string())).encode());
+        response.encode_response().or_else(|error| failed_response(&Status::resource_exhausted(error.to_string())).encode_response());
     // A peer that is gone gets no reply; a reply that is too long, or does not fit into memory, becomes a status.
     let Ok(bytes) = bytes else { return };
     let sent = match message.reply(bytes) {
         Ok(sent) => sent,
         Err(error) => {
             let status = Status::resource_exhausted(format!("the reply: {error}"));
-            let Ok(Ok(sent)) = failed(&status).encode().map(|bytes| message.reply(bytes)) else { return };
+            let Ok(Ok(sent)) = failed_response(&status).encode_response().map(|bytes| message.reply(bytes))
+            else {
+                return;
+            };
             sent
         }
     };
     let _ = sent.acknowledged().await;
 }
 
-async fn respond(
+async fn route_request(
     routes: &BTreeMap<&'static str, Route>,
     request: wire::Request,
     peer: SocketAddr,
@@ -181,12 +184,15 @@ async fn respond(
     let service = request.path.strip_prefix('/').and_then(|path| path.split_once('/'));
     let route = service.and_then(|(service, _)| routes.get(service));
     let Some(route) = route else {
-        return failed(&Status::unimplemented(format!("{}: there is no such service", request.path)));
+        return failed_response(&Status::unimplemented(format!(
+            "{}: there is no such service",
+            request.path
+        )));
     };
     let Ok(uri) = request.path.parse::<http::Uri>() else {
-        return failed(&Status::new(Code::InvalidArgument, "the path of the call is none"));
+        return failed_response(&Status::new(Code::InvalidArgument, "the path of the call is none"));
     };
-    let longest = deadline::of(&request.headers);
+    let longest = deadline::parse_timeout(&request.headers);
     let path = request.path;
     let mut http = Request::new(Body::new(Whole { data: request.body, trailers: HeaderMap::new() }));
     // gRPC over HTTP/2 has no other method and version, so neither travels; tonic expects both.
@@ -199,21 +205,21 @@ async fn respond(
         None => route(http).await,
         Some(longest) => match tokio::time::timeout(longest, route(http)).await {
             Ok(response) => response,
-            Err(_) => return failed(&Status::deadline_exceeded("the caller waits no longer")),
+            Err(_) => return failed_response(&Status::deadline_exceeded("the caller waits no longer")),
         },
     };
     let (parts, body) = response.into_parts();
-    match whole(body).await {
+    match collect_whole(body).await {
         Ok(Some(Whole { data, trailers })) => {
             wire::Response { status: parts.status.as_u16(), headers: parts.headers, trailers, body: data }
         }
-        Ok(None) => failed(&streaming(&path)),
-        Err(status) => failed(&status),
+        Ok(None) => failed_response(&streaming_status(&path)),
+        Err(status) => failed_response(&status),
     }
 }
 
 /// The response that has a status alone.
-fn failed(status: &Status) -> wire::Response {
+fn failed_response(status: &Status) -> wire::Response {
     // The status goes into headers, as gRPC's "trailers-only" response has it.
     let response = status.clone().into_http::<Body>();
     let (status, headers) = (response.status().as_u16(), response.headers().clone());

@@ -39,60 +39,61 @@ pub(crate) struct TooMuch;
 pub(crate) struct Malformed;
 
 impl Request {
-    pub(crate) fn encode(&self) -> Result<Bytes, TooMuch> {
-        let mut out = BytesMut::with_capacity(3 + self.path.len() + room(&self.headers) + self.body.len());
+    pub(crate) fn encode_request(&self) -> Result<Bytes, TooMuch> {
+        let mut out =
+            BytesMut::with_capacity(3 + self.path.len() + headers_length(&self.headers) + self.body.len());
         out.put_u8(VERSION);
-        out.put_u16(short(self.path.len())?);
+        out.put_u16(to_u16(self.path.len())?);
         out.put_slice(self.path.as_bytes());
-        put(&mut out, &self.headers)?;
+        put_headers(&mut out, &self.headers)?;
         out.put_slice(&self.body);
         Ok(out.freeze())
     }
 
-    pub(crate) fn decode(mut bytes: Bytes) -> Result<Request, Malformed> {
-        version(&mut bytes)?;
+    pub(crate) fn decode_request(mut bytes: Bytes) -> Result<Request, Malformed> {
+        check_version(&mut bytes)?;
         let length = bytes.try_get_u16().map_err(|_| Malformed)?;
-        let path = taken(&mut bytes, length.into())?;
+        let path = take_bytes(&mut bytes, length.into())?;
         let path = std::str::from_utf8(&path).map_err(|_| Malformed)?.to_string();
-        let headers = headers(&mut bytes)?;
+        let headers = read_headers(&mut bytes)?;
         Ok(Request { path, headers, body: bytes })
     }
 }
 
 impl Response {
-    pub(crate) fn encode(&self) -> Result<Bytes, TooMuch> {
-        let all = 3 + room(&self.headers) + room(&self.trailers) + self.body.len();
+    pub(crate) fn encode_response(&self) -> Result<Bytes, TooMuch> {
+        let all = 3 + headers_length(&self.headers) + headers_length(&self.trailers) + self.body.len();
         let mut out = BytesMut::with_capacity(all);
         out.put_u8(VERSION);
         out.put_u16(self.status);
-        put(&mut out, &self.headers)?;
-        put(&mut out, &self.trailers)?;
+        put_headers(&mut out, &self.headers)?;
+        put_headers(&mut out, &self.trailers)?;
         out.put_slice(&self.body);
         Ok(out.freeze())
     }
 
-    pub(crate) fn decode(mut bytes: Bytes) -> Result<Response, Malformed> {
-        version(&mut bytes)?;
+    pub(crate) fn decode_response(mut bytes: Bytes) -> Result<Response, Malformed> {
+        check_version(&mut bytes)?;
         let status = bytes.try_get_u16().map_err(|_| Malformed)?;
-        let (headers, trailers) = (headers(&mut bytes)?, headers(&mut bytes)?);
+        let (headers, trailers) = (read_headers(&mut bytes)?, read_headers(&mut bytes)?);
         Ok(Response { status, headers, trailers, body: bytes })
     }
 }
 
-fn short(length: usize) -> Result<u16, TooMuch> {
+fn to_u16(length: usize) -> Result<u16, TooMuch> {
     u16::try_from(length).map_err(|_| TooMuch)
 }
 
 /// Bytes that headers take.
-fn room(headers: &HeaderMap) -> usize {
+fn headers_length(headers: &HeaderMap) -> usize {
     // Two bytes for the number of headers; for each, two and four for its lengths.
     2 + headers.iter().map(|(name, value)| 6 + name.as_str().len() + value.len()).sum::<usize>()
 }
 
-fn put(out: &mut BytesMut, headers: &HeaderMap) -> Result<(), TooMuch> {
-    out.put_u16(short(headers.len())?);
+fn put_headers(out: &mut BytesMut, headers: &HeaderMap) -> Result<(), TooMuch> {
+    out.put_u16(to_u16(headers.len())?);
     for (name, value) in headers {
-        out.put_u16(short(name.as_str().len())?);
+        out.put_u16(to_u16(name.as_str().len())?);
         out.put_slice(name.as_str().as_bytes());
         out.put_u32(u32::try_from(value.len()).map_err(|_| TooMuch)?);
         out.put_slice(value.as_bytes());
@@ -100,23 +101,23 @@ fn put(out: &mut BytesMut, headers: &HeaderMap) -> Result<(), TooMuch> {
     Ok(())
 }
 
-fn version(bytes: &mut Bytes) -> Result<(), Malformed> {
+fn check_version(bytes: &mut Bytes) -> Result<(), Malformed> {
     if bytes.try_get_u8() == Ok(VERSION) { Ok(()) } else { Err(Malformed) }
 }
 
-fn taken(bytes: &mut Bytes, length: usize) -> Result<Bytes, Malformed> {
+fn take_bytes(bytes: &mut Bytes, length: usize) -> Result<Bytes, Malformed> {
     // `split_to` shares the memory of the message, and panics beyond its end.
     if length > bytes.len() { Err(Malformed) } else { Ok(bytes.split_to(length)) }
 }
 
-fn headers(bytes: &mut Bytes) -> Result<HeaderMap, Malformed> {
+fn read_headers(bytes: &mut Bytes) -> Result<HeaderMap, Malformed> {
     let count = bytes.try_get_u16().map_err(|_| Malformed)?;
     let mut headers = HeaderMap::new();
     for _ in 0..count {
         let length = bytes.try_get_u16().map_err(|_| Malformed)?;
-        let name = HeaderName::from_bytes(&taken(bytes, length.into())?).map_err(|_| Malformed)?;
+        let name = HeaderName::from_bytes(&take_bytes(bytes, length.into())?).map_err(|_| Malformed)?;
         let length = bytes.try_get_u32().map_err(|_| Malformed)?;
-        let value = taken(bytes, length as usize)?;
+        let value = take_bytes(bytes, length as usize)?;
         let value = HeaderValue::from_maybe_shared(value).map_err(|_| Malformed)?;
         // `append` and not `insert`: gRPC metadata may repeat a name. The fallible one, because a map has a
         // largest size that a peer may exceed.
@@ -154,32 +155,32 @@ mod tests {
             status in any::<u16>(), body in some_bytes(), cut in any::<prop::sample::Index>(),
         ) {
             let request = Request { path, headers: first.clone(), body: body.clone() };
-            let written = request.encode().expect("room");
-            prop_assert_eq!(Request::decode(written.clone()), Ok(request.clone()));
+            let written = request.encode_request().expect("room");
+            prop_assert_eq!(Request::decode_request(written.clone()), Ok(request.clone()));
             let response = Response { status, headers: first, trailers: second, body };
-            let written_too = response.encode().expect("room");
-            prop_assert_eq!(Response::decode(written_too.clone()), Ok(response));
+            let written_too = response.encode_response().expect("room");
+            prop_assert_eq!(Response::decode_response(written_too.clone()), Ok(response));
             // A cut in front of the body makes a message malformed; a cut body is left to gRPC's own lengths.
             let front = written.len() - request.body.len();
             let cut = cut.index(front);
-            prop_assert_eq!(Request::decode(written.slice(..cut)), Err(Malformed));
+            prop_assert_eq!(Request::decode_request(written.slice(..cut)), Err(Malformed));
         }
 
         #[test]
         fn no_bytes_do_harm(bytes in some_bytes()) {
-            let _ = Request::decode(bytes.clone());
-            let _ = Response::decode(bytes.clone());
+            let _ = Request::decode_request(bytes.clone());
+            let _ = Response::decode_response(bytes.clone());
             let versioned: Bytes = [&[VERSION][..], &bytes].concat().into();
-            let _ = Request::decode(versioned.clone());
-            let _ = Response::decode(versioned);
+            let _ = Request::decode_request(versioned.clone());
+            let _ = Response::decode_response(versioned);
         }
     }
 
     #[test]
     fn another_version_is_malformed() {
         let request = Request { path: "/a/b".into(), headers: HeaderMap::new(), body: Bytes::new() };
-        let mut bytes = request.encode().expect("room").to_vec();
+        let mut bytes = request.encode_request().expect("room").to_vec();
         bytes[0] = VERSION + 1;
-        assert_eq!(Request::decode(bytes.into()), Err(Malformed));
+        assert_eq!(Request::decode_request(bytes.into()), Err(Malformed));
     }
 }

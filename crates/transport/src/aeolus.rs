@@ -65,7 +65,7 @@ impl FirstWindow {
     }
 
     /// Packets of the window that are neither acknowledged nor sent again.
-    pub fn unresolved(&self) -> u32 {
+    pub fn unresolved_packets(&self) -> u32 {
         self.unresolved
     }
 
@@ -80,12 +80,12 @@ impl FirstWindow {
     }
 
     /// The probe leaves.
-    pub fn probed(&mut self) {
+    pub fn mark_probed(&mut self) {
         self.probed = true;
     }
 
     /// Packet `index` was acknowledged.
-    pub fn acked(&mut self, index: u32) {
+    pub fn mark_acked(&mut self, index: u32) {
         // Packets beyond the window leave with permission, and the host protocol accounts for them.
         if index >= self.window {
             return;
@@ -97,16 +97,16 @@ impl FirstWindow {
         // The packet was late and not lost, if it is there.
         self.lost.remove(&index);
         if self.sign == LossSign::Holes {
-            self.judge(index);
+            self.judge_below(index);
         }
     }
 
     /// The probe was answered: packets that are not acknowledged by now were lost.
     pub fn probe_answered(&mut self) {
-        self.judge(self.window);
+        self.judge_below(self.window);
     }
 
-    fn judge(&mut self, end: u32) {
+    fn judge_below(&mut self, end: u32) {
         // Each packet is judged once: one that was found lost and sent again must not come back.
         for index in self.judged..end {
             if !self.acked.contains(index) && !self.again.contains(index) {
@@ -118,7 +118,7 @@ impl FirstWindow {
     }
 
     /// Number of packets that are known to be lost and have not been sent again.
-    pub fn lost(&self) -> u32 {
+    pub fn lost_packets(&self) -> u32 {
         self.lost.len() as u32
     }
 
@@ -149,7 +149,7 @@ impl FirstWindow {
 }
 
 /// Acknowledges one packet of a first window, or with a flag the probe behind it, in the protocol's own view.
-pub fn acknowledge<K: TimerKey, V: TypedView>(
+pub fn acknowledge_first<K: TimerKey, V: TypedView>(
     shared: &mut Shared<K>,
     ack: V,
     packet: &Packet,
@@ -169,7 +169,7 @@ pub struct FirstArrivals {
 
 impl FirstArrivals {
     /// The probe arrived behind a window of which `missing` packets had not.
-    pub fn probed(&mut self, missing: u32) {
+    pub fn write_off_missing(&mut self, missing: u32) {
         // A repeated probe would write off what is on its way again.
         if !self.ended {
             self.ended = true;
@@ -178,14 +178,14 @@ impl FirstArrivals {
     }
 
     /// A packet of the window arrived as it was first sent.
-    pub fn late(&mut self) {
+    pub fn take_back_late(&mut self) {
         if self.ended {
             self.written_off = self.written_off.saturating_sub(1);
         }
     }
 
     /// A packet sent with permission brought nothing new: its first copy had arrived, and was not heard of.
-    pub fn repeated(&mut self) {
+    pub fn count_repeated(&mut self) {
         self.repeated = self.repeated.saturating_add(1);
     }
 
@@ -199,41 +199,45 @@ impl FirstArrivals {
 mod tests {
     use super::*;
 
-    fn window(sign: LossSign) -> FirstWindow {
+    fn test_window(sign: LossSign) -> FirstWindow {
         FirstWindow::new(6, &AeolusParams { loss_sign: sign })
     }
 
     #[test]
     fn holes_below_an_acknowledged_packet_are_lost_and_the_tail_waits_for_the_probe() {
-        let mut first = window(LossSign::Holes);
-        [0, 3].into_iter().for_each(|i| first.acked(i));
-        assert_eq!((first.lost(), first.first_lost()), (2, Some(1)));
-        first.acked(2);
+        let mut first = test_window(LossSign::Holes);
+        [0, 3].into_iter().for_each(|i| first.mark_acked(i));
+        assert_eq!((first.lost_packets(), first.first_lost()), (2, Some(1)));
+        first.mark_acked(2);
         assert_eq!(first.first_lost(), Some(1), "late, not lost");
-        assert_eq!(first.unresolved(), 3, "1, 4 and 5");
+        assert_eq!(first.unresolved_packets(), 3, "1, 4 and 5");
         first.sent_again(1);
-        assert_eq!((first.lost(), first.first_unheard()), (0, Some(4)));
-        first.acked(1);
-        assert_eq!((first.unresolved(), first.was_sent_again(1)), (2, true));
+        assert_eq!((first.lost_packets(), first.first_unheard()), (0, Some(4)));
+        first.mark_acked(1);
+        assert_eq!((first.unresolved_packets(), first.was_sent_again(1)), (2, true));
         first.probe_answered();
-        assert_eq!((first.lost(), first.first_lost()), (2, Some(4)), "packet 1 is not lost a second time");
+        assert_eq!(
+            (first.lost_packets(), first.first_lost()),
+            (2, Some(4)),
+            "packet 1 is not lost a second time"
+        );
     }
 
     #[test]
     fn where_order_means_nothing_only_the_probe_tells() {
-        let mut first = window(LossSign::Probe);
-        [5, 0].into_iter().for_each(|i| first.acked(i));
-        assert_eq!(first.lost(), 0);
+        let mut first = test_window(LossSign::Probe);
+        [5, 0].into_iter().for_each(|i| first.mark_acked(i));
+        assert_eq!(first.lost_packets(), 0);
         first.probe_answered();
-        assert_eq!(first.lost(), 4);
-        first.acked(99);
-        assert_eq!(first.lost(), 4);
+        assert_eq!(first.lost_packets(), 4);
+        first.mark_acked(99);
+        assert_eq!(first.lost_packets(), 4);
     }
 
     #[test]
     fn unheard_packets_run_out() {
-        let mut first = window(LossSign::Holes);
-        first.acked(1);
+        let mut first = test_window(LossSign::Holes);
+        first.mark_acked(1);
         let mut sent = Vec::new();
         while let Some(index) = first.first_unheard() {
             first.sent_again(index);
@@ -245,13 +249,13 @@ mod tests {
     #[test]
     fn the_probe_writes_off_once_and_what_comes_late_is_taken_back() {
         let mut arrivals = FirstArrivals::default();
-        arrivals.late();
+        arrivals.take_back_late();
         assert_eq!(arrivals.in_vain(), 0);
-        arrivals.probed(3);
-        arrivals.probed(9);
+        arrivals.write_off_missing(3);
+        arrivals.write_off_missing(9);
         assert_eq!(arrivals.in_vain(), 3);
-        arrivals.late();
-        arrivals.repeated();
+        arrivals.take_back_late();
+        arrivals.count_repeated();
         assert_eq!(arrivals.in_vain(), 3);
     }
 }

@@ -45,7 +45,7 @@ impl Arrived {
             self.blocks[place].end = self.blocks.remove(place + 1).end;
         }
         // Noted even if the block is about to fall below `next`: `report` skips packets that no block holds any more.
-        self.note(index, self.blocks[place].clone());
+        self.note_recent(index, self.blocks[place].clone());
         // The packet has just gone into a block, so that there is one.
         if self.blocks[0].start == self.next {
             self.next = self.blocks.remove(0).end;
@@ -54,7 +54,7 @@ impl Arrived {
     }
 
     /// Puts a packet in front of the packets of other blocks.
-    fn note(&mut self, index: u32, block: Range<u32>) {
+    fn note_recent(&mut self, index: u32, block: Range<u32>) {
         let mut kept = [Some(index), None, None];
         // Packets stand for their blocks, which grow and merge: one block must not be reported twice.
         let others = self.recent.iter().flatten().filter(|i| !block.contains(i)).copied();
@@ -63,7 +63,7 @@ impl Arrived {
     }
 
     /// Blocks above the first missing packet, the one that grew last first.
-    pub(crate) fn report(&self) -> impl Iterator<Item = Range<u32>> {
+    pub(crate) fn reported_blocks(&self) -> impl Iterator<Item = Range<u32>> {
         let block = |index: &u32| self.blocks.iter().find(|block| block.contains(index)).cloned();
         self.recent.iter().flatten().filter_map(block)
     }
@@ -81,16 +81,24 @@ mod tests {
             assert!(!arrived.insert(index));
         }
         assert_eq!(arrived.next, 1);
-        assert_eq!(arrived.report().collect::<Vec<_>>(), [9..11, 5..6, 7..8]);
+        assert_eq!(arrived.reported_blocks().collect::<Vec<_>>(), [9..11, 5..6, 7..8]);
         assert!(arrived.insert(6));
-        assert_eq!(arrived.report().collect::<Vec<_>>(), [5..8, 9..11], "the oldest is not remembered");
+        assert_eq!(
+            arrived.reported_blocks().collect::<Vec<_>>(),
+            [5..8, 9..11],
+            "the oldest is not remembered"
+        );
         assert!(arrived.insert(1));
         assert_eq!((arrived.next, arrived.blocks.len()), (3, 2));
-        assert_eq!(arrived.report().collect::<Vec<_>>(), [5..8, 9..11], "what is below is not reported");
+        assert_eq!(
+            arrived.reported_blocks().collect::<Vec<_>>(),
+            [5..8, 9..11],
+            "what is below is not reported"
+        );
         for index in [3, 4, 8] {
             arrived.insert(index);
         }
-        assert_eq!((arrived.next, arrived.report().count()), (11, 0));
+        assert_eq!((arrived.next, arrived.reported_blocks().count()), (11, 0));
     }
 
     #[test]

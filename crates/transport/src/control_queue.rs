@@ -75,7 +75,7 @@ mod tests {
     use headway_packet::{HostId, PacketKind};
     use proptest::prelude::*;
 
-    fn packet(data: bool, number: u32) -> Packet {
+    fn test_packet(data: bool, number: u32) -> Packet {
         let kind = if data { PacketKind::Data } else { PacketKind::Ack };
         Packet::new(kind, HostId(0), HostId(1), number)
     }
@@ -90,7 +90,7 @@ mod tests {
             for (number, step) in (0..).zip(steps) {
                 match step {
                     0..=2 => {
-                        queue.push_back(packet(step > 0, number));
+                        queue.push_back(test_packet(step > 0, number));
                         list.push((step > 0, number));
                     }
                     3 => {

@@ -28,7 +28,7 @@ pub enum Switch {
 
 impl Switch {
     /// In a few words.
-    pub fn words(self) -> String {
+    pub fn feature_words(self) -> String {
         match self {
             Switch::Ecn => "ECN".into(),
             Switch::RedDrop => "RED that drops what cannot be marked".into(),
@@ -57,7 +57,7 @@ pub enum Host {
 
 impl Host {
     /// In a few words.
-    pub fn words(self) -> String {
+    pub fn place_words(self) -> String {
         match self {
             Host::Kernel(how) => format!("kernel: {how}"),
             Host::UserSpace("") => "user space".into(),
@@ -90,7 +90,7 @@ pub struct Network {
 
 impl Network {
     /// Features that a transport lacks there; empty if it can be deployed.
-    pub fn lacks(&self, needs: &Deployment) -> Vec<Switch> {
+    pub fn lacking_features(&self, needs: &Deployment) -> Vec<Switch> {
         needs.switches.iter().copied().filter(|feature| !(self.has)(*feature)).collect()
     }
 }
@@ -109,37 +109,37 @@ pub const NETWORKS: &[Network] = &[
     Network {
         name: "ecn-priorities",
         what: "switches that mark, drop by RED, and have up to 8 strict priorities",
-        has: classes,
+        has: has_classes,
     },
     Network {
         name: "lossless",
         what: "the same with PFC, as for RoCE",
-        has: |feature| classes(feature) || feature == Switch::Pfc,
+        has: |feature| has_classes(feature) || feature == Switch::Pfc,
     },
     Network {
         name: "spraying",
         what: "switches that mark, have priorities, and choose a path for each packet",
-        has: |feature| classes(feature) || feature == Switch::Spraying,
+        has: |feature| has_classes(feature) || feature == Switch::Spraying,
     },
     Network {
         name: "trimming",
         what: "the same with packet trimming",
-        has: |feature| classes(feature) || matches!(feature, Switch::Spraying | Switch::Trimming),
+        has: |feature| has_classes(feature) || matches!(feature, Switch::Spraying | Switch::Trimming),
     },
     Network {
         name: "credits",
         what: "switches that mark, have priorities, shape a class, and route both directions over the same links",
-        has: |feature| classes(feature) || matches!(feature, Switch::Shaping | Switch::Symmetric),
+        has: |feature| has_classes(feature) || matches!(feature, Switch::Shaping | Switch::Symmetric),
     },
     Network {
         name: "telemetry",
         what: "switches that mark, have PFC, and write telemetry into packets",
-        has: |feature| classes(feature) || matches!(feature, Switch::Pfc | Switch::Telemetry),
+        has: |feature| has_classes(feature) || matches!(feature, Switch::Pfc | Switch::Telemetry),
     },
     Network { name: "programs", what: "switches that can be programmed at will", has: |_| true },
 ];
 
-fn classes(feature: Switch) -> bool {
+fn has_classes(feature: Switch) -> bool {
     match feature {
         Switch::Ecn | Switch::RedDrop => true,
         Switch::Priorities(queues) => queues <= CLASSES,
@@ -223,9 +223,9 @@ mod tests {
     fn a_network_that_can_more_takes_more() {
         let takes = |name: &str| -> Vec<&str> {
             let network = NETWORKS.iter().find(|one| one.name == name).expect("a network");
-            let all = registry::all();
+            let all = registry::all_entries();
             all.iter()
-                .filter(|one| network.lacks(&one.deployment).is_empty())
+                .filter(|one| network.lacking_features(&one.deployment).is_empty())
                 .map(|one| one.info.name)
                 .collect()
         };
@@ -235,7 +235,7 @@ mod tests {
         assert!(plain.iter().all(|name| ecn.contains(name)));
         assert!(!ecn.contains(&"homa") && !ecn.contains(&"phost"));
         // A transport whose discipline marks packets has to declare that its switches mark.
-        for entry in registry::all() {
+        for entry in registry::all_entries() {
             let has = |of: fn(&Switch) -> bool| entry.deployment.switches.iter().any(of);
             // BBRv3 runs over a discipline that marks, and does without marks where there are none.
             let marks =

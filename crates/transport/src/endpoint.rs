@@ -81,7 +81,7 @@ pub enum Gone {
 impl Gone {
     /// True if `message` is covered, so that its state is dropped.
     #[inline]
-    pub fn covers(self, message: (HostId, u32)) -> bool {
+    pub fn covers_message(self, message: (HostId, u32)) -> bool {
         match self {
             Gone::Peer(peer) => message.0 == peer,
             Gone::Message(peer, number) => message == (peer, number),
@@ -113,7 +113,7 @@ pub struct Path {
 
 impl Path {
     /// `timeout` after `times` expiries in a row: it doubles with each of the first `most`.
-    pub fn doubled(&self, timeout: Time, times: u32, most: u32) -> Time {
+    pub fn doubled_timeout(&self, timeout: Time, times: u32, most: u32) -> Time {
         // A time-out that is beyond the longest from the start stays as it is.
         timeout.saturating_mul(1 << times.min(most)).min(self.longest_timeout.max(timeout))
     }
@@ -124,14 +124,14 @@ impl Path {
     /// With 40 us of propagation over three links at 10 Gb/s this is 36, not 33: the base round trip
     /// includes serialisation.
     pub fn bdp_packets(&self, rate: Rate, sizes: &Sizes) -> u32 {
-        let slot = sizes.slot(rate).0;
+        let slot = sizes.slot_time(rate).0;
         // A zero base round trip would divide to nothing, and a message without a first packet never begins.
         u32::try_from(self.base_rtt.0.div_ceil(slot).max(1)).unwrap_or(u32::MAX)
     }
 
     /// The same before it is rounded.
-    pub fn slots(&self, rate: Rate, sizes: &Sizes) -> f64 {
-        self.base_rtt.0 as f64 / sizes.slot(rate).0 as f64
+    pub fn bdp_slots(&self, rate: Rate, sizes: &Sizes) -> f64 {
+        self.base_rtt.0 as f64 / sizes.slot_time(rate).0 as f64
     }
 }
 
@@ -172,7 +172,7 @@ pub struct Next {
 impl Next {
     /// Asks a machine for the three, one after the other, and writes the packet into `place`.
     #[inline]
-    pub fn of<E: Endpoint + ?Sized>(machine: &mut E, now: Time, place: &mut Packet) -> Next {
+    pub fn poll_machine<E: Endpoint + ?Sized>(machine: &mut E, now: Time, place: &mut Packet) -> Next {
         // Polled first: sending may arm a timer or empty the queue, so the other two answers hold only afterwards.
         let packet = machine.poll_transmit(now);
         let sent = packet.is_some();
@@ -203,20 +203,20 @@ pub struct SubflowShare {
 /// One host's instance of one protocol, with all its messages in both directions.
 pub trait Endpoint {
     /// A message to send.
-    fn open(&mut self, now: Time, message: &Message);
+    fn open_message(&mut self, now: Time, message: &Message);
     /// A packet addressed to this host arrived.
-    fn receive(&mut self, now: Time, packet: &Packet);
+    fn receive_packet(&mut self, now: Time, packet: &Packet);
     /// The instant of [`Endpoint::next_timeout`] has come. Harmless when early.
-    fn timeout(&mut self, now: Time);
+    fn handle_timeout(&mut self, now: Time);
     /// The host `peer` is gone: all state about it is dropped, in both directions, and every message to it
     /// is answered by [`EndpointEvent::Failed`] with the reason [`FORGOTTEN`]. Nothing is sent to it any
     /// more; its number may be given to another host afterwards, whose messages count from 0 again.
-    fn forget(&mut self, now: Time, peer: HostId);
+    fn forget_peer(&mut self, now: Time, peer: HostId);
     /// A message is over before it is complete: this host sends no more of it, or wants no more of it, according to `end`.
     /// A driver that can reach both ends calls both in the same instant; a message that is being sent is answered by
     /// [`EndpointEvent::Failed`] with the reason [`FORGOTTEN`], and what still arrives of one that was received counts
     /// as repeated. Harmless when the message is complete or was never heard of.
-    fn abandon(&mut self, now: Time, end: End);
+    fn abandon_message(&mut self, now: Time, end: End);
     /// The next packet for the wire, which is free now; `None` until the next input if there is none.
     fn poll_transmit(&mut self, now: Time) -> Option<Packet>;
     /// The next control packet, for a wire that is free now while the far end of the link holds data back:
@@ -242,19 +242,19 @@ pub trait Endpoint {
     /// pointer replaces several, and within it the compiler knows the machine.
     #[inline]
     fn receive_and_poll(&mut self, now: Time, packet: &Packet) -> Option<EndpointEvent> {
-        self.receive(now, packet);
+        self.receive_packet(now, packet);
         self.poll_event()
     }
     /// [`Endpoint::poll_transmit`], whose packet it writes into `place`, and then [`Endpoint::wants_transmit`] and
     /// [`Endpoint::next_timeout`].
     #[inline]
     fn poll_next(&mut self, now: Time, place: &mut Packet) -> Next {
-        Next::of(self, now, place)
+        Next::poll_machine(self, now, place)
     }
     /// A hint, and nothing more: `packet` will be received soon, or if there is none, a deadline is near or the wire
     /// will be free. Called by drivers of so many machines that their state does not stay in the processor's cache.
     #[inline]
-    fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {
+    fn prefetch_input(&self, packet: Option<&Packet>, ahead: Ahead) {
         let _ = (packet, ahead);
     }
     /// True if ports write into the packets of this machine, and [`Endpoint::receive_stamped`] brings their stamps
@@ -267,7 +267,7 @@ pub trait Endpoint {
     #[inline]
     fn receive_stamped(&mut self, now: Time, packet: &Packet, stamps: &Stamps) {
         let _ = stamps;
-        self.receive(now, packet);
+        self.receive_packet(now, packet);
     }
     /// Stamps that the packet polled last takes along: those that ports have written into the packet that it answers.
     /// Called after every packet of a machine that reads stamps; ports write into packets that take nothing along.
@@ -278,13 +278,13 @@ pub trait Endpoint {
     /// Messages that the machine holds state for, in either direction: 0 when it is quiet.
     fn live_messages(&self) -> usize;
     /// Measurements of the machine for the results of a run: all of [`Transport::GAUGES`].
-    fn gauges(&self, now: Time) -> Vec<Gauge> {
+    fn collect_gauges(&self, now: Time) -> Vec<Gauge> {
         let _ = now;
         Vec::new()
     }
     /// Reports the present value of each probe that the machine has of one message at this end of it: some of
     /// [`Transport::PROBES`]. Nothing of a message that it does not hold.
-    fn probe(&self, end: &End, found: &mut Sink<'_>) {
+    fn probe_message(&self, end: &End, found: &mut Sink<'_>) {
         let _ = (end, found);
     }
     /// Round trips from the departure of a data packet to the arrival of its answer, of all messages; `None` from a
@@ -299,12 +299,12 @@ pub trait Endpoint {
         let _ = (now, peer, lost);
     }
     /// Reports weight, credit and bytes of the subflows of all messages that this host sends.
-    fn subflows(&self, found: &mut dyn FnMut(SubflowShare)) {
+    fn visit_subflows(&self, found: &mut dyn FnMut(SubflowShare)) {
         let _ = found;
     }
     /// The machines that this one consists of, each with the position of its transport; empty for a machine of one
     /// transport.
-    fn parts(&self) -> Vec<(u8, &dyn Endpoint)> {
+    fn transport_parts(&self) -> Vec<(u8, &dyn Endpoint)> {
         Vec::new()
     }
 }
@@ -339,27 +339,27 @@ pub trait Around {
 #[deny(clippy::missing_trait_methods)]
 impl<A: Around> Endpoint for A {
     #[inline]
-    fn open(&mut self, now: Time, message: &Message) {
+    fn open_message(&mut self, now: Time, message: &Message) {
         self.before_input(now);
-        self.inner_mut().open(now, message);
+        self.inner_mut().open_message(now, message);
     }
     #[inline]
-    fn receive(&mut self, now: Time, packet: &Packet) {
+    fn receive_packet(&mut self, now: Time, packet: &Packet) {
         self.before_input(now);
-        self.inner_mut().receive(now, packet);
+        self.inner_mut().receive_packet(now, packet);
     }
     #[inline]
-    fn timeout(&mut self, now: Time) {
+    fn handle_timeout(&mut self, now: Time) {
         self.before_input(now);
-        self.inner_mut().timeout(now);
+        self.inner_mut().handle_timeout(now);
     }
-    fn forget(&mut self, now: Time, peer: HostId) {
+    fn forget_peer(&mut self, now: Time, peer: HostId) {
         self.before_input(now);
-        self.inner_mut().forget(now, peer);
+        self.inner_mut().forget_peer(now, peer);
     }
-    fn abandon(&mut self, now: Time, end: End) {
+    fn abandon_message(&mut self, now: Time, end: End) {
         self.before_input(now);
-        self.inner_mut().abandon(now, end);
+        self.inner_mut().abandon_message(now, end);
     }
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
@@ -398,8 +398,8 @@ impl<A: Around> Endpoint for A {
         self.inner_mut().poll_next(now, place)
     }
     #[inline]
-    fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {
-        self.inner().anticipate(packet, ahead);
+    fn prefetch_input(&self, packet: Option<&Packet>, ahead: Ahead) {
+        self.inner().prefetch_input(packet, ahead);
     }
     #[inline]
     fn reads_stamps(&self) -> bool {
@@ -417,11 +417,11 @@ impl<A: Around> Endpoint for A {
     fn live_messages(&self) -> usize {
         self.inner().live_messages()
     }
-    fn gauges(&self, now: Time) -> Vec<Gauge> {
-        self.inner().gauges(now)
+    fn collect_gauges(&self, now: Time) -> Vec<Gauge> {
+        self.inner().collect_gauges(now)
     }
-    fn probe(&self, end: &End, found: &mut Sink<'_>) {
-        self.inner().probe(end, found);
+    fn probe_message(&self, end: &End, found: &mut Sink<'_>) {
+        self.inner().probe_message(end, found);
     }
     fn round_trips(&self) -> Option<&RoundTrips> {
         self.inner().round_trips()
@@ -430,11 +430,11 @@ impl<A: Around> Endpoint for A {
         self.before_input(now);
         self.inner_mut().path_lost(now, peer, lost);
     }
-    fn subflows(&self, found: &mut dyn FnMut(SubflowShare)) {
-        self.inner().subflows(found);
+    fn visit_subflows(&self, found: &mut dyn FnMut(SubflowShare)) {
+        self.inner().visit_subflows(found);
     }
-    fn parts(&self) -> Vec<(u8, &dyn Endpoint)> {
-        self.inner().parts()
+    fn transport_parts(&self) -> Vec<(u8, &dyn Endpoint)> {
+        self.inner().transport_parts()
     }
 }
 
@@ -527,7 +527,7 @@ pub enum Room {
 
 impl Room {
     /// The requirement in words; `None` if there is none.
-    pub const fn needs(self) -> Option<&'static str> {
+    pub const fn describe_need(self) -> Option<&'static str> {
         match self {
             Room::Any => None,
             Room::Deep => Some("ports that hardly drop data"),
@@ -603,7 +603,7 @@ pub trait Transport: 'static {
     /// Counts changes of its behaviour within an epoch of all: no run of another revision is one of its own.
     const REVISION: u32 = 0;
     /// Sets the parameters that operators of this protocol compute from their traffic, unless they are set.
-    fn tune(params: &mut Self::Params, traffic: &Traffic) {
+    fn tune_params(params: &mut Self::Params, traffic: &Traffic) {
         let _ = (params, traffic);
     }
     /// True if subflows of one message must take different paths with these parameters, which switches that choose
@@ -624,7 +624,7 @@ pub trait Transport: 'static {
         None
     }
     /// A fresh instance for one host.
-    fn endpoint(params: &Self::Params, context: HostContext) -> Self::Endpoint;
+    fn make_endpoint(params: &Self::Params, context: HostContext) -> Self::Endpoint;
 }
 
 /// Asserts the contract of this module around a machine; free in release builds.
@@ -704,17 +704,17 @@ mod tests {
 
     impl Endpoint for Probe {
         // Inputs add different powers of ten: one sum shows which of them were forwarded, and how often.
-        fn open(&mut self, _: Time, _: &Message) {
+        fn open_message(&mut self, _: Time, _: &Message) {
             self.inputs += 1;
         }
-        fn receive(&mut self, _: Time, _: &Packet) {
+        fn receive_packet(&mut self, _: Time, _: &Packet) {
             self.inputs += 10;
         }
-        fn timeout(&mut self, _: Time) {
+        fn handle_timeout(&mut self, _: Time) {
             self.inputs += 100;
         }
-        fn abandon(&mut self, _: Time, _: End) {}
-        fn forget(&mut self, _: Time, _: HostId) {
+        fn abandon_message(&mut self, _: Time, _: End) {}
+        fn forget_peer(&mut self, _: Time, _: HostId) {
             self.inputs += 1000;
         }
         fn poll_transmit(&mut self, _: Time) -> Option<Packet> {
@@ -733,13 +733,13 @@ mod tests {
         fn poll_event(&mut self) -> Option<EndpointEvent> {
             None
         }
-        fn anticipate(&self, _: Option<&Packet>, _: Ahead) {
+        fn prefetch_input(&self, _: Option<&Packet>, _: Ahead) {
             self.hints.set(self.hints.get() + 1);
         }
         fn live_messages(&self) -> usize {
             9
         }
-        fn gauges(&self, now: Time) -> Vec<Gauge> {
+        fn collect_gauges(&self, now: Time) -> Vec<Gauge> {
             vec![Gauge::count("probe_packets", now.0)]
         }
         fn round_trips(&self) -> Option<&RoundTrips> {
@@ -764,21 +764,21 @@ mod tests {
             entropy: 0,
             tag: 0,
         };
-        machine.open(Time(1), &message);
+        machine.open_message(Time(1), &message);
         // Each input is followed by a poll, or `Checked` would fail the test for its own contract.
         assert_eq!(machine.poll_event(), None);
-        machine.receive(Time(2), &packet);
+        machine.receive_packet(Time(2), &packet);
         assert_eq!(machine.poll_event(), None);
-        machine.timeout(Time(3));
+        machine.handle_timeout(Time(3));
         assert_eq!(machine.poll_event(), None);
-        machine.forget(Time(4), HostId(1));
+        machine.forget_peer(Time(4), HostId(1));
         assert_eq!(machine.poll_event(), None);
         assert_eq!(machine.poll_transmit(Time(5)).map(|p| p.message), Some(1111));
         assert_eq!(machine.poll_control(Time(5)).map(|p| p.message), Some(1112));
-        machine.anticipate(None, Ahead::Far);
+        machine.prefetch_input(None, Ahead::Far);
         assert_eq!((machine.wants_transmit(), machine.next_timeout()), (false, Some(Time::us(7))));
         assert_eq!(machine.live_messages(), 9);
-        assert_eq!(machine.gauges(Time(8)), [Gauge::count("probe_packets", 8)]);
+        assert_eq!(machine.collect_gauges(Time(8)), [Gauge::count("probe_packets", 8)]);
         assert!(machine.round_trips().is_some());
     }
 }

@@ -36,7 +36,7 @@ impl FinishedMessages {
     }
 
     /// Forgets a peer whose messages will count from 0 again, or remembers a message that is over.
-    pub fn forget(&mut self, gone: Gone) {
+    pub fn forget_gone(&mut self, gone: Gone) {
         match gone {
             // Kept, the old numbers would make the peer's next message 0 look like a late duplicate.
             Gone::Peer(peer) => drop(self.peers.remove(&peer)),
@@ -45,7 +45,7 @@ impl FinishedMessages {
     }
 
     /// All messages of `peer` with smaller numbers have finished.
-    pub fn below(&self, peer: HostId) -> u32 {
+    pub fn finished_below(&self, peer: HostId) -> u32 {
         self.peers.get(&peer).map_or(0, |p| p.below)
     }
 
@@ -68,10 +68,10 @@ mod tests {
             finished.insert(peer, id);
             assert!(finished.contains(peer, id));
         }
-        assert_eq!((finished.below(peer), finished.below(HostId(8))), (3, 0));
+        assert_eq!((finished.finished_below(peer), finished.finished_below(HostId(8))), (3, 0));
         assert_eq!(finished.peers[&peer].above, [4]);
         assert!(!finished.contains(peer, 3) && !finished.contains(HostId(8), 0));
-        finished.forget(Gone::Peer(peer));
+        finished.forget_gone(Gone::Peer(peer));
         assert!(!finished.contains(peer, 0));
     }
 }

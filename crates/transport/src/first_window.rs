@@ -28,7 +28,7 @@ impl FirstWindowSchedule {
         let full = initial_window.window.unwrap_or(bdp);
         // Rounded to the nearest packet, and never nothing: a message without a first window would wait
         // for a permission that is never sent.
-        let sharers = initial_window.sharers();
+        let sharers = initial_window.sharer_thousandths();
         let rounded = (u64::from(full) * 1000 + sharers / 2) / sharers;
         // `packets` is at least 1, because an empty message has one empty packet: `clamp` cannot panic.
         let window = u32::try_from(rounded).unwrap_or(u32::MAX).clamp(1, packets);
@@ -37,28 +37,28 @@ impl FirstWindowSchedule {
     }
 
     /// Packets of the first window.
-    pub fn window(&self) -> u32 {
+    pub fn window_packets(&self) -> u32 {
         self.window
     }
 
     /// Time at which the last packet of the window has left, if nothing else takes the wire.
-    pub fn end(&self) -> Time {
+    pub fn last_departure(&self) -> Time {
         match self.initial_window.share {
             // At line rate all packets leave at `start` as far as this schedule goes; the wire spaces them.
             1 => self.start.saturating_add(self.slot.saturating_mul(self.window.into())),
             // A window has at least one packet.
-            _ => self.leaves(self.window - 1).saturating_add(self.slot),
+            _ => self.departure_time(self.window - 1).saturating_add(self.slot),
         }
     }
 
     /// Earliest time of packet `index` of the window: bursts of `burst` packets, `share` bursts a turn.
-    fn leaves(&self, index: u32) -> Time {
+    fn departure_time(&self, index: u32) -> Time {
         if self.initial_window.share == 1 {
             return self.start;
         }
         let burst = self.initial_window.burst;
         // The times are in thousandths of a slot.
-        let turn = u128::from(index / burst) * u128::from(self.initial_window.sharers())
+        let turn = u128::from(index / burst) * u128::from(self.initial_window.sharer_thousandths())
             // 128 bits, because thousandths of slots times picoseconds exceed 64.
             + u128::from(self.initial_window.phase) * 1000;
         let slots = turn * u128::from(burst) + u128::from(index % burst) * 1000;
@@ -68,29 +68,29 @@ impl FirstWindowSchedule {
     }
 
     /// Takes the packets that may leave by `now`: first index and count, 0 when none.
-    pub fn take(&mut self, now: Time) -> (u32, u32) {
+    pub fn take_released(&mut self, now: Time) -> (u32, u32) {
         let first = self.released;
         if self.initial_window.share == 1 {
             self.released = self.window;
         }
-        while self.released < self.window && self.leaves(self.released) <= now {
+        while self.released < self.window && self.departure_time(self.released) <= now {
             self.released += 1;
         }
         (first, self.released - first)
     }
 
     /// [`FirstWindowSchedule::take`], and the deadline of the next packet that may leave later.
-    pub fn release<K: TimerKey>(&mut self, timers: &mut Timers<K>, now: Time, key: K) -> (u32, u32) {
-        let taken = self.take(now);
+    pub fn release_and_arm<K: TimerKey>(&mut self, timers: &mut Timers<K>, now: Time, key: K) -> (u32, u32) {
+        let taken = self.take_released(now);
         if let Some(at) = self.next() {
-            timers.arm(at, key);
+            timers.arm_deadline(at, key);
         }
         taken
     }
 
     /// Earliest time of the next packet of the window, if one is left.
     pub fn next(&self) -> Option<Time> {
-        (self.released < self.window).then(|| self.leaves(self.released))
+        (self.released < self.window).then(|| self.departure_time(self.released))
     }
 }
 
@@ -107,7 +107,7 @@ mod tests {
         let mut order = Vec::new();
         for t in (0..60).step_by(10) {
             for (name, s) in [('a', &mut a), ('b', &mut b)] {
-                let (_, n) = s.take(Time(t));
+                let (_, n) = s.take_released(Time(t));
                 order.extend(std::iter::repeat_n(name, n as usize));
             }
         }
@@ -123,7 +123,7 @@ mod tests {
         let mut leaves = Vec::new();
         while let Some(t) = s.next() {
             leaves.push(t.0);
-            s.take(t);
+            s.take_released(t);
         }
         // The other sharer has slots 0 to 2 and 6 to 8.
         assert_eq!(leaves, [3, 4, 5, 9, 10, 11]);
@@ -136,7 +136,7 @@ mod tests {
         let mut leaves = Vec::new();
         while let Some(t) = s.next() {
             leaves.push(t.0);
-            s.take(t);
+            s.take_released(t);
         }
         assert_eq!(leaves, [0, 25, 50, 75], "a window of 10 over 2.5");
     }
@@ -155,15 +155,15 @@ mod tests {
             };
             let s = FirstWindowSchedule::new(initial_window, 1, u32::MAX, Time(u64::MAX / 2), Time(1 << 60));
             let rounded = (u64::from(window) + u64::from(share / 2)) / u64::from(share);
-            assert_eq!(u64::from(s.window()), rounded.max(1), "{window} / {share}");
-            assert!(s.end() >= Time(1 << 60));
+            assert_eq!(u64::from(s.window_packets()), rounded.max(1), "{window} / {share}");
+            assert!(s.last_departure() >= Time(1 << 60));
         }
     }
 
     #[test]
     fn line_rate_takes_the_whole_window_at_once() {
         let mut s = FirstWindowSchedule::new(InitialWindow::default(), 36, 20, Time(1), Time(5));
-        assert_eq!(s.take(Time(5)), (0, 20));
+        assert_eq!(s.take_released(Time(5)), (0, 20));
         assert_eq!(s.next(), None);
     }
 }

@@ -31,41 +31,41 @@ impl IdleTimer {
 
     /// Something was sent: the time-out counts from `now`.
     #[inline]
-    pub fn sent(&mut self, now: Time) {
+    pub fn mark_sent(&mut self, now: Time) {
         self.active = now;
     }
 
     /// Something was heard: the time-out counts from `now`, and is not doubled. Whether it was: the deadline in force
     /// is too late then.
     #[inline]
-    pub fn heard(&mut self, now: Time) -> bool {
+    pub fn mark_heard(&mut self, now: Time) -> bool {
         self.active = now;
         std::mem::take(&mut self.backoff) > 0
     }
 
     /// Times that it expired since something was heard.
     #[inline]
-    pub fn backoff(&self) -> u32 {
+    pub fn backoff_count(&self) -> u32 {
         self.backoff
     }
 
     /// `timeout`, doubled for each of the first `most` times that it expired, as far as the path lets it.
-    pub fn doubled(&self, timeout: Time, most: u32) -> Time {
+    pub fn doubled_timeout(&self, timeout: Time, most: u32) -> Time {
         // A time-out that is beyond the longest from the start stays as it is.
         timeout.saturating_mul(1 << self.backoff.min(most)).min(self.longest.max(timeout))
     }
 
     /// Puts the deadline at `at`, in place of the one in force.
-    pub fn arm<K: TimerKey>(&mut self, timers: &mut Timers<K>, at: Time, key: K) {
+    pub fn arm_timer<K: TimerKey>(&mut self, timers: &mut Timers<K>, at: Time, key: K) {
         // The old deadline stays in the heap: `expired` ignores whatever comes before `armed`.
         self.armed = at;
-        timers.arm(at, key);
+        timers.arm_deadline(at, key);
     }
 
     /// A deadline has come: returns true if it is the one in force and a time-out has passed in silence. If not,
     /// another is armed where one is needed. A message that is `held` at this host cannot have been answered: its time
     /// counts from `now`.
-    pub fn expired<K: TimerKey>(
+    pub fn has_expired<K: TimerKey>(
         &mut self,
         timers: &mut Timers<K>,
         now: Time,
@@ -79,7 +79,7 @@ impl IdleTimer {
         let since = if held { now } else { self.active };
         let due = since.saturating_add(timeout);
         if due > now {
-            self.arm(timers, due, key);
+            self.arm_timer(timers, due, key);
             return false;
         }
         // The next time-out counts from here, even if the caller sends nothing in answer.
@@ -108,44 +108,44 @@ mod tests {
     };
 
     /// A timer armed at 0 for `TIMEOUT`.
-    fn armed() -> (IdleTimer, Timers<Key>) {
+    fn armed_timer() -> (IdleTimer, Timers<Key>) {
         let (mut idle, mut timers) = (IdleTimer::new(Time::ZERO, &PATH), Timers::default());
-        idle.arm(&mut timers, TIMEOUT, KEY);
+        idle.arm_timer(&mut timers, TIMEOUT, KEY);
         (idle, timers)
     }
 
     #[test]
     fn silence_expires_and_doubles_until_something_is_heard() {
-        let (mut idle, mut timers) = armed();
-        assert!(idle.expired(&mut timers, TIMEOUT, false, TIMEOUT, KEY));
-        assert_eq!((idle.backoff(), idle.doubled(TIMEOUT, 3)), (1, Time(200)));
-        assert_eq!(idle.doubled(TIMEOUT, 0), TIMEOUT, "not above the limit");
-        assert_eq!(idle.doubled(TIMEOUT * 2, 3), Time(300), "nor above the path's");
-        assert_eq!(idle.doubled(TIMEOUT * 5, 3), TIMEOUT * 5, "and not below the first");
-        assert!(idle.heard(Time(150)), "its deadline has to be brought forward");
-        assert!(!idle.heard(Time(160)));
-        assert_eq!(idle.doubled(TIMEOUT, 3), TIMEOUT);
+        let (mut idle, mut timers) = armed_timer();
+        assert!(idle.has_expired(&mut timers, TIMEOUT, false, TIMEOUT, KEY));
+        assert_eq!((idle.backoff_count(), idle.doubled_timeout(TIMEOUT, 3)), (1, Time(200)));
+        assert_eq!(idle.doubled_timeout(TIMEOUT, 0), TIMEOUT, "not above the limit");
+        assert_eq!(idle.doubled_timeout(TIMEOUT * 2, 3), Time(300), "nor above the path's");
+        assert_eq!(idle.doubled_timeout(TIMEOUT * 5, 3), TIMEOUT * 5, "and not below the first");
+        assert!(idle.mark_heard(Time(150)), "its deadline has to be brought forward");
+        assert!(!idle.mark_heard(Time(160)));
+        assert_eq!(idle.doubled_timeout(TIMEOUT, 3), TIMEOUT);
     }
 
     #[test]
     fn activity_puts_the_deadline_off() {
-        let (mut idle, mut timers) = armed();
+        let (mut idle, mut timers) = armed_timer();
         timers.pop_due(TIMEOUT);
-        idle.sent(Time(60));
-        assert!(!idle.expired(&mut timers, TIMEOUT, false, TIMEOUT, KEY));
+        idle.mark_sent(Time(60));
+        assert!(!idle.has_expired(&mut timers, TIMEOUT, false, TIMEOUT, KEY));
         assert_eq!(timers.next(), Some(Time(160)));
         assert!(
-            !idle.expired(&mut timers, Time(159), false, TIMEOUT, KEY),
+            !idle.has_expired(&mut timers, Time(159), false, TIMEOUT, KEY),
             "one that is not in force does nothing"
         );
-        assert!(idle.expired(&mut timers, Time(160), false, TIMEOUT, KEY));
+        assert!(idle.has_expired(&mut timers, Time(160), false, TIMEOUT, KEY));
     }
 
     #[test]
     fn a_message_held_at_its_own_host_does_not_time_out() {
-        let (mut idle, mut timers) = armed();
+        let (mut idle, mut timers) = armed_timer();
         timers.pop_due(TIMEOUT);
-        assert!(!idle.expired(&mut timers, Time(500), true, TIMEOUT, KEY));
+        assert!(!idle.has_expired(&mut timers, Time(500), true, TIMEOUT, KEY));
         assert_eq!(timers.next(), Some(Time(600)));
     }
 }

@@ -17,9 +17,9 @@ pub struct IndexWindow {
 impl IndexWindow {
     /// Asks the processor for the place of `index`.
     #[inline]
-    pub fn anticipate(&self, index: u32) {
+    pub fn prefetch_index(&self, index: u32) {
         // An index below the watermark counts as one in the first word: near enough for a hint.
-        let (word, _) = place(index.saturating_sub(self.below & !63));
+        let (word, _) = word_and_bit(index.saturating_sub(self.below & !63));
         self.words.get(word).into_iter().for_each(prefetch);
     }
 
@@ -37,7 +37,7 @@ impl IndexWindow {
 
     fn insert_above(&mut self, index: u32) -> bool {
         let base = self.below & !63;
-        let (word, bit) = place(index - base);
+        let (word, bit) = word_and_bit(index - base);
         if word >= self.words.len() {
             self.words.resize(word + 1, 0);
         }
@@ -48,13 +48,13 @@ impl IndexWindow {
         self.len += 1;
         // Only the first hole, when it is filled, can move the watermark.
         if index == self.below {
-            self.raise(base);
+            self.raise_watermark(base);
         }
         true
     }
 
     /// Raises the watermark over indices that have become contiguous.
-    fn raise(&mut self, base: u32) {
+    fn raise_watermark(&mut self, base: u32) {
         // Bits under the old watermark stand for indices that are present.
         self.words[0] |= (1u64 << (self.below - base)) - 1;
         // Counted up again from the word's start, as the run of ones below includes the bits just set.
@@ -104,7 +104,7 @@ impl IndexWindow {
         self.len += end - (from + there);
         self.words[0] |= below;
         self.below = end;
-        self.raise(base);
+        self.raise_watermark(base);
     }
 
     /// True if `index` is in the set.
@@ -113,12 +113,12 @@ impl IndexWindow {
         if index < self.below {
             return true;
         }
-        let (word, bit) = place(index - (self.below & !63));
+        let (word, bit) = word_and_bit(index - (self.below & !63));
         self.words.get(word).is_some_and(|w| w & bit != 0)
     }
 
     /// A bit for each of the 64 indices from `from` on, set if the index is in the set; the lowest bit is the first.
-    pub fn bits(&self, from: u32) -> u64 {
+    pub fn bits_from(&self, from: u32) -> u64 {
         // Bit by bit, as the words below the watermark are gone.
         if from < self.below {
             let bits = (0..64).filter(|&i| from.checked_add(i).is_some_and(|index| self.contains(index)));
@@ -161,7 +161,7 @@ impl IndexWindow {
 
 /// Word and bit of an offset.
 #[inline]
-fn place(offset: u32) -> (usize, u64) {
+fn word_and_bit(offset: u32) -> (usize, u64) {
     ((offset / 64) as usize, 1 << (offset % 64))
 }
 
@@ -227,7 +227,7 @@ mod tests {
                     assert_eq!(set.contains(probe), plain.contains(&probe), "step {step}, {i}: {probe}");
                     let missing = (probe..).find(|p| !plain.contains(p));
                     let bits: u64 = (0..64).map(|i| u64::from(plain.contains(&(probe + i))) << i).sum();
-                    assert_eq!(set.bits(probe), bits, "step {step}, {i}: 64 from {probe}");
+                    assert_eq!(set.bits_from(probe), bits, "step {step}, {i}: 64 from {probe}");
                     assert_eq!(Some(set.next_missing(probe)), missing, "step {step}, {i}: from {probe}");
                 }
             }

@@ -34,7 +34,7 @@ impl Default for InitialWindow {
 impl InitialWindow {
     /// As one of how many the message starts, in thousandths.
     #[inline]
-    pub fn sharers(&self) -> u64 {
+    pub fn sharer_thousandths(&self) -> u64 {
         // At least one sharer, whatever `fewer` says: a smaller divisor would widen the window beyond the path's.
         (u64::from(self.share.max(1)) * 1000).saturating_sub(self.fewer.into()).max(1000)
     }

@@ -38,15 +38,15 @@ impl<V> Messages<V> {
 
     /// The key of a message, if there is one of that name.
     #[inline]
-    pub(crate) fn find(&mut self, id: MessageId) -> Option<DefaultKey> {
+    pub(crate) fn find_key(&mut self, id: MessageId) -> Option<DefaultKey> {
         match self.recent {
             Some((recent, key)) if recent == id => Some(key),
-            _ => self.search(id),
+            _ => self.search_key(id),
         }
     }
 
     // Out of line, so that callers inline no more than the comparison of `find`.
-    fn search(&mut self, id: MessageId) -> Option<DefaultKey> {
+    fn search_key(&mut self, id: MessageId) -> Option<DefaultKey> {
         let key = *self.keys.get(&id)?;
         self.recent = Some((id, key));
         Some(key)
@@ -54,8 +54,8 @@ impl<V> Messages<V> {
 
     /// The entry of a message, if there is one of that name.
     #[inline]
-    pub(crate) fn named(&mut self, id: MessageId) -> Option<&mut V> {
-        let key = self.find(id)?;
+    pub(crate) fn named_mut(&mut self, id: MessageId) -> Option<&mut V> {
+        let key = self.find_key(id)?;
         self.entries.get_mut(key)
     }
 
@@ -86,7 +86,7 @@ impl<V> Messages<V> {
     /// The entry found last, if it has that name or none is given; asked for without being read.
     #[inline]
     #[allow(unsafe_code, reason = "the checked way reads what is to be fetched")]
-    pub(crate) fn recent(&self, id: Option<MessageId>) -> Option<&V> {
+    pub(crate) fn recent_entry(&self, id: Option<MessageId>) -> Option<&V> {
         let (_, key) = self.recent.filter(|recent| id.is_none_or(|id| id == recent.0))?;
         debug_assert!(self.entries.contains_key(key));
         // SAFETY: `recent` is `None` from the removal of any entry until one is found again, so its key is valid.
@@ -102,16 +102,16 @@ impl<V> Messages<V> {
     }
 
     /// Takes out all messages of a peer, or one.
-    pub(crate) fn forget(&mut self, gone: Gone) -> Vec<V> {
+    pub(crate) fn forget_gone(&mut self, gone: Gone) -> Vec<V> {
         if let Gone::Message(peer, number) = gone {
             return self.remove((peer, number)).into_iter().collect();
         }
-        self.covered(gone).into_iter().filter_map(|id| self.remove(id)).collect()
+        self.covered_ids(gone).into_iter().filter_map(|id| self.remove(id)).collect()
     }
 
     /// The names of all messages of a peer, or of one, in their order.
-    pub(crate) fn covered(&self, gone: Gone) -> Vec<MessageId> {
-        covered(&self.keys, gone)
+    pub(crate) fn covered_ids(&self, gone: Gone) -> Vec<MessageId> {
+        covered_by(&self.keys, gone)
     }
 
     /// All entries, in no particular order.
@@ -131,8 +131,8 @@ impl<V> Messages<V> {
 }
 
 /// See [`Messages::covered`]. It does not depend on the kept type, so that it is compiled once.
-fn covered(keys: &FxHashMap<MessageId, DefaultKey>, gone: Gone) -> Vec<MessageId> {
-    let mut ids: Vec<MessageId> = keys.keys().copied().filter(|id| gone.covers(*id)).collect();
+fn covered_by(keys: &FxHashMap<MessageId, DefaultKey>, gone: Gone) -> Vec<MessageId> {
+    let mut ids: Vec<MessageId> = keys.keys().copied().filter(|id| gone.covers_message(*id)).collect();
     // The order of a hash map must not show in a run, which has to be the same each time.
     ids.sort_unstable();
     ids
@@ -166,13 +166,13 @@ mod tests {
         let mut messages = Messages::default();
         let (a, b) = (messages.insert(A, 'a'), messages.insert(B, 'b'));
         for _ in 0..2 {
-            assert_eq!((messages.find(A), messages.find(B)), (Some(a), Some(b)));
+            assert_eq!((messages.find_key(A), messages.find_key(B)), (Some(a), Some(b)));
         }
-        assert_eq!(messages.recent(None), Some(&'b'));
-        assert_eq!(messages.recent(Some(A)), None, "another was found last");
+        assert_eq!(messages.recent_entry(None), Some(&'b'));
+        assert_eq!(messages.recent_entry(Some(A)), None, "another was found last");
         assert_eq!(messages.remove(B), Some('b'));
-        assert_eq!(messages.recent(None), None);
-        assert_eq!(messages.find(B), None);
+        assert_eq!(messages.recent_entry(None), None);
+        assert_eq!(messages.find_key(B), None);
         assert!(!messages.contains_key(b) && messages.get(b).is_none());
         let again = messages.insert(B, 'c');
         assert!(messages.get(b).is_none(), "its place is taken, but the old key is another");
@@ -186,11 +186,11 @@ mod tests {
             messages.insert((HostId(1), number), number);
             messages.insert((HostId(2), number), 10 * number);
         }
-        assert_eq!(messages.forget(Gone::Peer(HostId(1))), [1, 2, 3]);
-        assert_eq!(messages.find((HostId(1), 2)), None);
+        assert_eq!(messages.forget_gone(Gone::Peer(HostId(1))), [1, 2, 3]);
+        assert_eq!(messages.find_key((HostId(1), 2)), None);
         assert_eq!(messages.values().sum::<u32>(), 60);
-        assert_eq!(messages.named((HostId(2), 3)), Some(&mut 30));
-        assert_eq!(messages.forget(Gone::Message(HostId(2), 3)), [30]);
-        assert_eq!((messages.len(), messages.forget(Gone::Message(HostId(2), 3)).len()), (2, 0));
+        assert_eq!(messages.named_mut((HostId(2), 3)), Some(&mut 30));
+        assert_eq!(messages.forget_gone(Gone::Message(HostId(2), 3)), [30]);
+        assert_eq!((messages.len(), messages.forget_gone(Gone::Message(HostId(2), 3)).len()), (2, 0));
     }
 }

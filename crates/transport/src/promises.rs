@@ -58,7 +58,7 @@ pub trait Promised: Transport {
     const WIDEST_WINDOW: (u32, u32) = (1000, 0);
 
     /// Promises for a message of `packets` packets.
-    fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
+    fn make_promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
         // Named nevertheless: transports that override this go by them.
         let _ = (params, packets);
         // Most senders repeat after three largest round trips of silence, and the repetition takes one more.

@@ -29,7 +29,7 @@ impl Ranking {
         own.insert((rank, id));
         // Arrival numbers are never given twice, so that each is the key of one message.
         self.ages.insert(rank.1, (peer, id));
-        self.changed(peer, before);
+        self.update_head(peer, before);
     }
 
     /// Takes a message out that was added with this rank.
@@ -38,11 +38,11 @@ impl Ranking {
         let before = own.first().copied();
         own.remove(&(rank, id));
         self.ages.remove(&rank.1);
-        self.changed(peer, before);
+        self.update_head(peer, before);
     }
 
     /// The set of a sender whose best message was `before` has changed.
-    fn changed(&mut self, peer: HostId, before: Option<(Rank, u32)>) {
+    fn update_head(&mut self, peer: HostId, before: Option<(Rank, u32)>) {
         let after = self.senders.get(&peer).and_then(|own| own.first().copied());
         // Most changes are behind the best message, and leave the tree of all senders alone.
         if before == after {
@@ -63,12 +63,12 @@ impl Ranking {
     }
 
     /// The first messages, one of each sender.
-    pub(crate) fn first(&self, most: usize) -> impl Iterator<Item = Key> {
+    pub(crate) fn first_messages(&self, most: usize) -> impl Iterator<Item = Key> {
         self.heads.iter().take(most).map(|(_, key)| *key)
     }
 
     /// The message that came first.
-    pub(crate) fn oldest(&self) -> Option<Key> {
+    pub(crate) fn oldest_message(&self) -> Option<Key> {
         self.ages.values().next().copied()
     }
 }
@@ -85,14 +85,21 @@ mod tests {
         ranking.insert((a, 1), (20, 1));
         ranking.insert((b, 0), (30, 2));
         ranking.insert((b, 1), (30, 3));
-        assert_eq!(ranking.first(5).collect::<Vec<_>>(), [(a, 1), (b, 0)], "ties in order of arrival");
-        assert_eq!(ranking.first(1).collect::<Vec<_>>(), [(a, 1)]);
+        assert_eq!(
+            ranking.first_messages(5).collect::<Vec<_>>(),
+            [(a, 1), (b, 0)],
+            "ties in order of arrival"
+        );
+        assert_eq!(ranking.first_messages(1).collect::<Vec<_>>(), [(a, 1)]);
         ranking.remove((a, 1), (20, 1));
-        assert_eq!(ranking.first(5).collect::<Vec<_>>(), [(b, 0), (a, 0)]);
-        assert_eq!(ranking.oldest(), Some((a, 0)));
+        assert_eq!(ranking.first_messages(5).collect::<Vec<_>>(), [(b, 0), (a, 0)]);
+        assert_eq!(ranking.oldest_message(), Some((a, 0)));
         ranking.remove((a, 0), (50, 0));
         ranking.remove((b, 0), (30, 2));
         ranking.remove((b, 1), (30, 3));
-        assert_eq!((ranking.first(5).count(), ranking.oldest(), ranking.senders.len()), (0, None, 0));
+        assert_eq!(
+            (ranking.first_messages(5).count(), ranking.oldest_message(), ranking.senders.len()),
+            (0, None, 0)
+        );
     }
 }

@@ -8,7 +8,7 @@ use crate::promises::Promised;
 use crate::tcp::control::{Controlled, ControllerVisitor};
 use headway_gauges::GaugeInfo;
 use headway_packet::Family;
-use headway_params::{ParamError, ParamSpec, ParamValue, Params, differences};
+use headway_params::{ParamError, ParamSpec, ParamValue, Params, changed_values};
 use headway_units::Rate;
 use std::marker::PhantomData;
 
@@ -17,7 +17,7 @@ pub trait TransportVisitor {
     /// Result of a visit.
     type Output;
     /// The work, with the transport as a type.
-    fn visit<T: Transport>(self) -> Self::Output;
+    fn visit_transport<T: Transport>(self) -> Self::Output;
 }
 
 /// The same for the promises of a transport to its test suite.
@@ -25,7 +25,7 @@ pub trait PromisedVisitor {
     /// Result of a visit.
     type Output;
     /// The work, with the transport as a type.
-    fn visit<T: Promised>(self) -> Self::Output;
+    fn visit_promised_transport<T: Promised>(self) -> Self::Output;
 }
 
 /// A registered transport, for listings and documentation.
@@ -55,9 +55,9 @@ macro_rules! transports {
         pub const NAMES: &[&str] = &[$($name),+];
 
         /// Runs `visitor` with the transport called `name`; `None` when there is none.
-        pub fn visit<V: TransportVisitor>(name: &str, visitor: V) -> Option<V::Output> {
+        pub fn visit_transport<V: TransportVisitor>(name: &str, visitor: V) -> Option<V::Output> {
             match name {
-                $($name => Some(visitor.visit::<$type>()),)+
+                $($name => Some(visitor.visit_transport::<$type>()),)+
                 _ => None,
             }
         }
@@ -73,7 +73,7 @@ macro_rules! transports {
         /// The same for its promises to the test suite.
         pub fn visit_promised<V: PromisedVisitor>(name: &str, visitor: V) -> Option<V::Output> {
             match name {
-                $($name => Some(visitor.visit::<$type>()),)+
+                $($name => Some(visitor.visit_promised_transport::<$type>()),)+
                 _ => None,
             }
         }
@@ -82,7 +82,7 @@ macro_rules! transports {
         /// name is unknown, or if its machine decides by itself.
         pub fn visit_controller<V: ControllerVisitor>(name: &str, visitor: V) -> Option<V::Output> {
             match name {
-                $($($name => Some(visitor.visit::<<$type as $controlled>::Control>()),)?)+
+                $($($name => Some(visitor.visit_control::<<$type as $controlled>::Control>()),)?)+
                 _ => None,
             }
         }
@@ -130,10 +130,11 @@ transports! {
 
 /// Operations on a transport that is chosen by name, so that all of them fit behind one pointer.
 trait Registered {
-    fn entry(&self, deployment: Deployment) -> Entry;
+    fn describe_entry(&self, deployment: Deployment) -> Entry;
     fn capabilities(&self) -> Capabilities;
-    fn machine(&self, set: &[(String, ParamValue)], context: HostContext) -> Result<Machine, ParamError>;
-    fn resolved(&self, set: &[(String, ParamValue)]) -> Result<Vec<ParamValue>, ParamError>;
+    fn make_machine(&self, set: &[(String, ParamValue)], context: HostContext)
+    -> Result<Machine, ParamError>;
+    fn resolve_params(&self, set: &[(String, ParamValue)]) -> Result<Vec<ParamValue>, ParamError>;
     fn needs_pinned_paths(&self, set: &[(String, ParamValue)]) -> Result<bool, ParamError>;
     fn least_rate(&self, set: &[(String, ParamValue)]) -> Result<Option<Rate>, ParamError>;
     fn credit_bound(
@@ -141,7 +142,7 @@ trait Registered {
         set: &[(String, ParamValue)],
         demand: &CreditDemand,
     ) -> Result<Option<CreditBound>, ParamError>;
-    fn tuned(
+    fn tune_params(
         &self,
         set: &[(String, ParamValue)],
         traffic: &Traffic,
@@ -151,7 +152,7 @@ trait Registered {
 struct Of<T>(PhantomData<T>);
 
 impl<T: Transport> Registered for Of<T> {
-    fn entry(&self, deployment: Deployment) -> Entry {
+    fn describe_entry(&self, deployment: Deployment) -> Entry {
         Entry {
             info: T::INFO,
             params: T::Params::specs(),
@@ -168,20 +169,24 @@ impl<T: Transport> Registered for Of<T> {
         T::CAPABILITIES
     }
 
-    fn machine(&self, set: &[(String, ParamValue)], context: HostContext) -> Result<Machine, ParamError> {
-        Ok(Box::new(T::endpoint(&with(set)?, context)))
+    fn make_machine(
+        &self,
+        set: &[(String, ParamValue)],
+        context: HostContext,
+    ) -> Result<Machine, ParamError> {
+        Ok(Box::new(T::make_endpoint(&params_with(set)?, context)))
     }
 
-    fn resolved(&self, set: &[(String, ParamValue)]) -> Result<Vec<ParamValue>, ParamError> {
-        Ok(with::<T::Params>(set)?.values())
+    fn resolve_params(&self, set: &[(String, ParamValue)]) -> Result<Vec<ParamValue>, ParamError> {
+        Ok(params_with::<T::Params>(set)?.values())
     }
 
     fn needs_pinned_paths(&self, set: &[(String, ParamValue)]) -> Result<bool, ParamError> {
-        Ok(T::needs_pinned_paths(&with(set)?))
+        Ok(T::needs_pinned_paths(&params_with(set)?))
     }
 
     fn least_rate(&self, set: &[(String, ParamValue)]) -> Result<Option<Rate>, ParamError> {
-        Ok(T::least_rate(&with(set)?))
+        Ok(T::least_rate(&params_with(set)?))
     }
 
     fn credit_bound(
@@ -189,87 +194,90 @@ impl<T: Transport> Registered for Of<T> {
         set: &[(String, ParamValue)],
         demand: &CreditDemand,
     ) -> Result<Option<CreditBound>, ParamError> {
-        Ok(T::credit_bound(&with(set)?, demand))
+        Ok(T::credit_bound(&params_with(set)?, demand))
     }
 
-    fn tuned(
+    fn tune_params(
         &self,
         set: &[(String, ParamValue)],
         traffic: &Traffic,
     ) -> Result<Vec<(&'static str, ParamValue)>, ParamError> {
-        let mut params = with::<T::Params>(set)?;
+        let mut params = params_with::<T::Params>(set)?;
         let before = params.values();
         // `tune` does not say which parameters it sets: they are found by comparison.
-        T::tune(&mut params, traffic);
-        Ok(differences(&T::Params::specs(), params.values(), &before))
+        T::tune_params(&mut params, traffic);
+        Ok(changed_values(&T::Params::specs(), params.values(), &before))
     }
 }
 
 /// Parameters that have their defaults but for these.
 // Six methods of each transport call it, and would each have a copy.
 #[inline(never)]
-fn with<P: Params>(set: &[(String, ParamValue)]) -> Result<P, ParamError> {
+fn params_with<P: Params>(set: &[(String, ParamValue)]) -> Result<P, ParamError> {
     let mut params = P::default();
     set.iter().try_for_each(|(name, value)| params.set(name, value.clone()))?;
     Ok(params)
 }
 
-fn registered(name: &str) -> Option<&'static dyn Registered> {
+fn find_registered(name: &str) -> Option<&'static dyn Registered> {
     struct Find;
     impl TransportVisitor for Find {
         type Output = &'static dyn Registered;
-        fn visit<T: Transport>(self) -> Self::Output {
+        fn visit_transport<T: Transport>(self) -> Self::Output {
             // A constant without content, so that the reference lives as long as the program.
             &Of::<T>(PhantomData)
         }
     }
-    visit(name, Find)
+    visit_transport(name, Find)
 }
 
 /// Every transport, in the order of the list.
-pub fn all() -> Vec<Entry> {
-    NAMES.iter().filter_map(|name| find(name)).collect()
+pub fn all_entries() -> Vec<Entry> {
+    NAMES.iter().filter_map(|name| find_entry(name)).collect()
 }
 
 /// The transport called `name`.
-pub fn find(name: &str) -> Option<Entry> {
-    Some(registered(name)?.entry(deployment(name)?))
+pub fn find_entry(name: &str) -> Option<Entry> {
+    Some(find_registered(name)?.describe_entry(deployment(name)?))
 }
 
 /// Requirements and effects of the transport called `name`. The call costs nothing, while an [`Entry`]
 /// writes down every parameter.
 pub fn capabilities(name: &str) -> Option<Capabilities> {
-    Some(registered(name)?.capabilities())
+    Some(find_registered(name)?.capabilities())
 }
 
 /// A machine behind a pointer, of whichever transport.
 pub type Machine = Box<dyn Endpoint + Send>;
 
 /// A machine of the transport called `name` for one host, with these parameters set; `None` if the name is unknown.
-pub fn machine(
+pub fn make_machine(
     name: &str,
     set: &[(String, ParamValue)],
     context: HostContext,
 ) -> Option<Result<Machine, ParamError>> {
-    Some(registered(name)?.machine(set, context))
+    Some(find_registered(name)?.make_machine(set, context))
 }
 
 /// The value of every parameter of the transport called `name` once these are set, in declared order.
 /// A parameter may set others, as a preset does.
-pub fn resolved(name: &str, set: &[(String, ParamValue)]) -> Option<Result<Vec<ParamValue>, ParamError>> {
-    Some(registered(name)?.resolved(set))
+pub fn resolve_params(
+    name: &str,
+    set: &[(String, ParamValue)],
+) -> Option<Result<Vec<ParamValue>, ParamError>> {
+    Some(find_registered(name)?.resolve_params(set))
 }
 
 /// Every parameter of the transport called `name` with its value once these are set; empty if the name is unknown, or
 /// if the transport refuses one of them.
-pub fn settings(name: &str, set: &[(String, ParamValue)]) -> Vec<(&'static str, ParamValue)> {
-    let known = find(name).map(|entry| entry.params).unwrap_or_default();
-    let values = resolved(name, set).and_then(Result::ok).unwrap_or_default();
+pub fn param_settings(name: &str, set: &[(String, ParamValue)]) -> Vec<(&'static str, ParamValue)> {
+    let known = find_entry(name).map(|entry| entry.params).unwrap_or_default();
+    let values = resolve_params(name, set).and_then(Result::ok).unwrap_or_default();
     known.iter().map(|spec| spec.name).zip(values).collect()
 }
 
 /// True if the transport called `name` has parameters that follow from the traffic.
-pub fn tunes(name: &str) -> bool {
+pub fn tunes_params(name: &str) -> bool {
     capabilities(name).is_some_and(|capabilities| capabilities.tunes)
 }
 
@@ -277,23 +285,23 @@ pub fn tunes(name: &str) -> bool {
 /// are set: [`Transport::needs_pinned_paths`].
 pub fn needs_pinned_paths(name: &str, set: &[(String, ParamValue)]) -> bool {
     // Parameters that the transport refuses are reported where its machine is made.
-    registered(name).is_some_and(|transport| transport.needs_pinned_paths(set).unwrap_or(false))
+    find_registered(name).is_some_and(|transport| transport.needs_pinned_paths(set).unwrap_or(false))
 }
 
 /// The rate below which senders of the transport called `name` do not go once these parameters are set:
 /// [`Transport::least_rate`].
 pub fn least_rate(name: &str, set: &[(String, ParamValue)]) -> Option<Rate> {
-    registered(name)?.least_rate(set).ok()?
+    find_registered(name)?.least_rate(set).ok()?
 }
 
 /// Bound of the credits on their way to senders, where receivers of the transport called `name` give out any once these
 /// parameters are set: [`Transport::credit_bound`].
 pub fn credit_bound(name: &str, set: &[(String, ParamValue)], demand: &CreditDemand) -> Option<CreditBound> {
-    registered(name)?.credit_bound(set, demand).ok()?
+    find_registered(name)?.credit_bound(set, demand).ok()?
 }
 
 /// The parameters in `set`, and the values that the transport called `name` derives from the traffic for others.
-pub fn tuned(
+pub fn tune_params(
     name: &str,
     set: &[(String, ParamValue)],
     traffic: &Traffic,
@@ -302,7 +310,7 @@ pub fn tuned(
         let changed = changed.into_iter().map(|(name, value)| (name.to_string(), value));
         set.iter().cloned().chain(changed).collect()
     };
-    Some(registered(name)?.tuned(set, traffic).map(added))
+    Some(find_registered(name)?.tune_params(set, traffic).map(added))
 }
 
 #[cfg(test)]
@@ -315,7 +323,7 @@ mod tests {
     #[test]
     fn names_in_the_list_are_the_names_declared() {
         // The list repeats the names, because the arms of a match are literals.
-        let declared: Vec<_> = all().iter().map(|e| e.info.name).collect();
+        let declared: Vec<_> = all_entries().iter().map(|e| e.info.name).collect();
         assert_eq!(declared, NAMES);
     }
 
@@ -324,7 +332,7 @@ mod tests {
         struct Measured;
         impl TransportVisitor for Measured {
             type Output = Vec<&'static str>;
-            fn visit<T: Transport>(self) -> Vec<&'static str> {
+            fn visit_transport<T: Transport>(self) -> Vec<&'static str> {
                 let rate = Rate::gbps(10);
                 let path = Path {
                     longest_timeout: Time::MAX,
@@ -336,13 +344,13 @@ mod tests {
                 };
                 let (sizes, path) = (Sizes::default(), Box::new(move |_| path));
                 let host = HostContext { host: HostId(0), nic: rate, sizes, seed: 0, path };
-                let machine = T::endpoint(&T::Params::default(), host);
-                machine.gauges(Time::us(1)).iter().map(|gauge| gauge.name).collect()
+                let machine = T::make_endpoint(&T::Params::default(), host);
+                machine.collect_gauges(Time::us(1)).iter().map(|gauge| gauge.name).collect()
             }
         }
-        for entry in all() {
+        for entry in all_entries() {
             let declared: Vec<_> = entry.gauges.iter().map(|info| info.name).collect();
-            assert_eq!(visit(entry.info.name, Measured), Some(declared), "{}", entry.info.name);
+            assert_eq!(visit_transport(entry.info.name, Measured), Some(declared), "{}", entry.info.name);
         }
     }
 }

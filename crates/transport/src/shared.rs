@@ -35,8 +35,8 @@ impl<K: TimerKey> Shared<K> {
 
     /// Asks for what every input touches.
     #[inline]
-    pub fn anticipate(&self) {
-        self.timers.anticipate();
+    pub fn prefetch_queues(&self) {
+        self.timers.prefetch_earliest();
         self.control.front().into_iter().for_each(prefetch);
     }
 
@@ -64,23 +64,23 @@ impl<K: TimerKey> Shared<K> {
         tag: u32,
         entropy: u32,
     ) -> Packet {
-        view.on(self.control_packet(V::VIEW.kind, peer, id, tag, entropy))
+        view.put_on(self.control_packet(V::VIEW.kind, peer, id, tag, entropy))
     }
 
     /// Bytes of a message arrived here for the first time, with this packet.
-    pub fn delivered(&mut self, packet: &Packet) {
+    pub fn report_delivered(&mut self, packet: &Packet) {
         let Packet { tag, src, message, .. } = *packet;
         self.events.push_back(EndpointEvent::Delivered { tag, src, message, bytes: packet.payload.into() });
     }
 
     /// All bytes of a message have arrived here, the last of them with this packet.
-    pub fn completed(&mut self, packet: &Packet) {
+    pub fn report_completed(&mut self, packet: &Packet) {
         let Packet { tag, src, message, .. } = *packet;
         self.events.push_back(EndpointEvent::Completed { tag, src, message });
     }
 
     /// The receiver has all of a message that was sent.
-    pub fn acknowledged(&mut self, message: &Message) {
+    pub fn report_acknowledged(&mut self, message: &Message) {
         self.events.push_back(EndpointEvent::Acknowledged { tag: message.tag });
     }
 
@@ -93,15 +93,15 @@ impl<K: TimerKey> Shared<K> {
     }
 
     /// Drops the deadlines about `peer`, and the control packets that wait for it.
-    pub fn forget(&mut self, peer: HostId) {
+    pub fn forget_peer(&mut self, peer: HostId) {
         // Deadlines without a peer are about this host alone, and stay.
         self.timers.retain(|key| key.peer() != Some(peer));
         drop_to(&mut self.control, peer);
     }
 
     /// Fails messages whose receiver is gone, in the order of their numbers.
-    pub fn fail(&mut self, messages: impl Iterator<Item = Message>) {
-        fail(&mut self.events, messages.collect());
+    pub fn fail_messages(&mut self, messages: impl Iterator<Item = Message>) {
+        push_failures(&mut self.events, messages.collect());
     }
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn drop_about(control: &mut ControlQueue, tag: u32) {
     control.retain(|packet| packet.tag != tag);
 }
 
-fn fail(events: &mut VecDeque<EndpointEvent>, mut messages: Vec<Message>) {
+fn push_failures(events: &mut VecDeque<EndpointEvent>, mut messages: Vec<Message>) {
     // Messages may come from a hash map, whose order must not show in a run.
     messages.sort_unstable_by_key(|message| message.id);
     let failed = |m: &Message| EndpointEvent::Failed { tag: m.tag, reason: FORGOTTEN };
@@ -134,7 +134,8 @@ impl HostContext {
         let path = (self.path)(message.dst);
         let window = self.first_window(set, &path, &message.initial_window);
         // Sharers meet at the slowest link, so their packets are spaced by its slots.
-        let (packets, slot) = (self.sizes.packets(message.bytes) as u32, self.sizes.slot(path.bottleneck));
+        let (packets, slot) =
+            (self.sizes.packets_of(message.bytes) as u32, self.sizes.slot_time(path.bottleneck));
         FirstWindowSchedule::new(message.initial_window, window, packets, slot, now)
     }
 
@@ -176,29 +177,29 @@ impl Leaving {
     pub const AT_ONCE: Leaving = Leaving { allowed: u32::MAX, slot: Time::ZERO };
 
     /// Extra time of the bytes beyond a bandwidth-delay product, over the slowest link of a path.
-    pub fn over(path: &Path, context: &HostContext) -> Leaving {
-        let slot = context.sizes.slot(path.bottleneck);
+    pub fn over_path(path: &Path, context: &HostContext) -> Leaving {
+        let slot = context.sizes.slot_time(path.bottleneck);
         Leaving { allowed: path.bdp_packets(context.nic, &context.sizes), slot }
     }
 
     /// Extra time of the bytes that do not fit into a time-out of this length, of which a largest round trip
     /// is for the last packet.
-    pub fn within(timeout: Time, path: &Path, context: &HostContext) -> Leaving {
-        let slot = context.sizes.slot(path.bottleneck);
+    pub fn within_timeout(timeout: Time, path: &Path, context: &HostContext) -> Leaving {
+        let slot = context.sizes.slot_time(path.bottleneck);
         // A rate so high that a slot rounds to zero must not divide by it.
         let room = timeout.saturating_sub(path.max_rtt).0 / slot.0.max(1);
         Leaving { allowed: u32::try_from(room).unwrap_or(u32::MAX), slot }
     }
 
     /// Extra time for `packets` packets on their way.
-    pub fn of(self, packets: u32) -> Time {
+    pub fn extra_time(self, packets: u32) -> Time {
         // `AT_ONCE` allows any number: its extra time is always zero.
         self.slot.saturating_mul(packets.saturating_sub(self.allowed).into())
     }
 }
 
 /// A time multiplied by a parameter, in whole picoseconds.
-pub fn scale(time: Time, factor: f64) -> Time {
+pub fn scale_time(time: Time, factor: f64) -> Time {
     // The factor is a scenario constant with few digits; thousandths keep the product an integer.
     // Half a thousandth rounds to the nearest.
     let thousandths = factor * 1000.0 + 0.5;
@@ -225,7 +226,7 @@ mod tests {
                 let wide = u128::from(time).saturating_mul((factor * 1000.0 + 0.5) as u128) / 1000;
                 // An exact product that exceeds a time is not compared: `scale` saturates there.
                 if wide <= u64::MAX.into() {
-                    assert_eq!(scale(Time(time), factor), Time(wide as u64), "{time} by {factor}");
+                    assert_eq!(scale_time(Time(time), factor), Time(wide as u64), "{time} by {factor}");
                 }
             }
         }

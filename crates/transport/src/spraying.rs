@@ -56,7 +56,7 @@ struct Lots {
 
 impl Lots {
     /// A number below `end`.
-    fn draw(&mut self, end: u32) -> u32 {
+    fn draw_below(&mut self, end: u32) -> u32 {
         // A counter instead of the run's generator: the entropies of one message do not depend on other messages.
         self.draws += 1;
         // The steps of SplitMix64, of which `mix` is the finaliser; the upper half of a product maps it to a
@@ -79,7 +79,7 @@ struct Walk {
 impl Walk {
     fn new(count: u32, lots: &mut Lots) -> Walk {
         let span = count.next_power_of_two();
-        Walk { count, span, at: 0, twist: lots.draw(span) }
+        Walk { count, span, at: 0, twist: lots.draw_below(span) }
     }
 
     fn next(&mut self, lots: &mut Lots) -> u32 {
@@ -88,7 +88,7 @@ impl Walk {
             let number = self.at ^ self.twist;
             self.at += 1;
             if self.at == self.span {
-                (self.at, self.twist) = (0, lots.draw(self.span));
+                (self.at, self.twist) = (0, lots.draw_below(self.span));
             }
             // Unless `count` is a power of two, numbers beyond it are skipped: fewer than half of all.
             if number < self.count {
@@ -115,7 +115,7 @@ struct Ring {
 }
 
 impl Ring {
-    fn add(&mut self, entropy: u32) {
+    fn keep_entropy(&mut self, entropy: u32) {
         self.kept[self.head] = entropy;
         self.head = (self.head + 1) % RING;
         self.len = (self.len + 1).min(RING);
@@ -144,7 +144,7 @@ impl Ring {
         })
     }
 
-    fn hear(&mut self, now: Time, entropy: u32, fate: Fate, freeze: Time) {
+    fn note_fate(&mut self, now: Time, entropy: u32, fate: Fate, freeze: Time) {
         // Losses come in groups: another one while frozen or exploring must not put off the end.
         if fate == Fate::Lost && self.frozen == Time::ZERO && self.explore == 0 {
             self.frozen = now.saturating_add(freeze);
@@ -155,7 +155,7 @@ impl Ring {
         }
         // After the reset, so that the good entropy that ended a freeze is the first in the fresh ring.
         if fate == Fate::Good {
-            self.add(entropy);
+            self.keep_entropy(entropy);
         }
     }
 }
@@ -206,15 +206,15 @@ impl Entropies {
     pub fn next_entropy(&mut self) -> u32 {
         let number = match self.policy {
             Spraying::Oblivious => self.walk.next(&mut self.lots),
-            Spraying::Bitmap => self.unpunished(),
+            Spraying::Bitmap => self.next_unpunished(),
             Spraying::Mixed => match self.good.pop_front() {
                 Some(number) => number,
-                None => self.unpunished(),
+                None => self.next_unpunished(),
             },
             Spraying::Reps => match self.ring.next() {
                 Some(number) => number,
                 // Drawn, not walked: with nothing known, REPS explores at random. REPS §3
-                None => self.lots.draw(self.count),
+                None => self.lots.draw_below(self.count),
             },
         };
         self.base.wrapping_add(number)
@@ -222,7 +222,7 @@ impl Entropies {
 
     /// The next of the walk without a penalty. Only the first one that is passed over has less of it then. After a whole
     /// cycle any will do.
-    fn unpunished(&mut self) -> u32 {
+    fn next_unpunished(&mut self) -> u32 {
         let mut number = self.walk.next(&mut self.lots);
         // One look more than there are entropies: if all of them have a penalty, the last one found is taken.
         for passed in 0..=self.count {
@@ -240,7 +240,7 @@ impl Entropies {
     }
 
     /// Takes in the fate of a packet with this entropy.
-    pub fn hear(&mut self, now: Time, entropy: u32, fate: Fate) {
+    pub fn note_fate(&mut self, now: Time, entropy: u32, fate: Fate) {
         // An entropy below the base wraps to a number that is out of range, too.
         let number = entropy.wrapping_sub(self.base);
         if number >= self.count {
@@ -258,7 +258,7 @@ impl Entropies {
         }
         match self.policy {
             Spraying::Mixed if fate == Fate::Good => self.good.push_back(number),
-            Spraying::Reps => self.ring.hear(now, number, fate, self.freeze),
+            Spraying::Reps => self.ring.note_fate(now, number, fate, self.freeze),
             _ => {}
         }
     }
@@ -271,24 +271,24 @@ mod tests {
 
     const FREEZE: Time = Time::us(10);
 
-    fn path(paths: u32) -> Path {
+    fn test_path(paths: u32) -> Path {
         let (base_rtt, max_rtt) = (Time::us(1), Time::us(2));
         Path { longest_timeout: Time::MAX, base_rtt, max_rtt, bottleneck: Rate::gbps(10), paths, hops: 1 }
     }
 
-    fn entropies(policy: Spraying, count: u64) -> Entropies {
-        Entropies::new(policy, count, (&path(0), FREEZE), 1000, 5)
+    fn test_entropies(policy: Spraying, count: u64) -> Entropies {
+        Entropies::new(policy, count, (&test_path(0), FREEZE), 1000, 5)
     }
 
-    fn take(entropies: &mut Entropies, n: usize) -> Vec<u32> {
+    fn take_entropies(entropies: &mut Entropies, n: usize) -> Vec<u32> {
         (0..n).map(|_| entropies.next_entropy() - 1000).collect()
     }
 
     #[test]
     fn a_walk_has_every_entropy_once_a_cycle_and_cycles_differ() {
         for count in [1, 5, 64] {
-            let mut walk = entropies(Spraying::Oblivious, count);
-            let cycles: Vec<_> = (0..6).map(|_| take(&mut walk, count as usize)).collect();
+            let mut walk = test_entropies(Spraying::Oblivious, count);
+            let cycles: Vec<_> = (0..6).map(|_| take_entropies(&mut walk, count as usize)).collect();
             for cycle in &cycles {
                 let mut sorted = cycle.clone();
                 sorted.sort_unstable();
@@ -296,7 +296,7 @@ mod tests {
             }
             assert!(count < 64 || cycles.windows(2).any(|pair| pair[0] != pair[1]));
         }
-        let mut numbered = Entropies::new(Spraying::Oblivious, 64, (&path(3), FREEZE), 1000, 5);
+        let mut numbered = Entropies::new(Spraying::Oblivious, 64, (&test_path(3), FREEZE), 1000, 5);
         let mut all: Vec<_> = (0..3).map(|_| numbered.next_entropy()).collect();
         all.sort_unstable();
         assert_eq!(all, [0, 1, 2], "paths that have numbers are named by them");
@@ -305,55 +305,56 @@ mod tests {
     #[test]
     fn a_penalty_leaves_an_entropy_out_for_as_many_turns() {
         for (fate, turns) in [(Fate::Good, 0), (Fate::Marked, 1), (Fate::Trimmed, 4), (Fate::Lost, 15)] {
-            let mut bitmap = entropies(Spraying::Bitmap, 8);
-            bitmap.hear(Time::ZERO, 1003, fate);
+            let mut bitmap = test_entropies(Spraying::Bitmap, 8);
+            bitmap.note_fate(Time::ZERO, 1003, fate);
             // A cycle without the entropy is seven picks; it may stand anywhere in the cycle in which it comes back.
-            let until = take(&mut bitmap, 400).iter().position(|&number| number == 3).expect("it is back");
+            let until =
+                take_entropies(&mut bitmap, 400).iter().position(|&number| number == 3).expect("it is back");
             assert!((7 * turns..=8 * turns + 8).contains(&until), "{fate:?}: after {until}");
         }
-        let mut all = entropies(Spraying::Bitmap, 4);
-        (1000..1004).for_each(|entropy| all.hear(Time::ZERO, entropy, Fate::Lost));
-        assert_eq!(take(&mut all, 9).len(), 9, "all are left out, and one is taken");
+        let mut all = test_entropies(Spraying::Bitmap, 4);
+        (1000..1004).for_each(|entropy| all.note_fate(Time::ZERO, entropy, Fate::Lost));
+        assert_eq!(take_entropies(&mut all, 9).len(), 9, "all are left out, and one is taken");
     }
 
     #[test]
     fn good_entropies_are_used_again_once_each() {
-        let mut mixed = entropies(Spraying::Mixed, 64);
-        let mut reps = entropies(Spraying::Reps, 64);
+        let mut mixed = test_entropies(Spraying::Mixed, 64);
+        let mut reps = test_entropies(Spraying::Reps, 64);
         for policy in [&mut mixed, &mut reps] {
-            [7, 9, 11].iter().for_each(|n| policy.hear(Time::ZERO, 1000 + n, Fate::Good));
-            policy.hear(Time::ZERO, 1012, Fate::Marked);
-            assert_eq!(take(policy, 3), [7, 9, 11]);
+            [7, 9, 11].iter().for_each(|n| policy.note_fate(Time::ZERO, 1000 + n, Fate::Good));
+            policy.note_fate(Time::ZERO, 1012, Fate::Marked);
+            assert_eq!(take_entropies(policy, 3), [7, 9, 11]);
         }
         // A ring of eight: overwritten entries are lost.
-        (0..10).for_each(|n| reps.hear(Time::ZERO, 1000 + n, Fate::Good));
-        assert_eq!(take(&mut reps, 8), [2, 3, 4, 5, 6, 7, 8, 9]);
-        (0..10).for_each(|n| mixed.hear(Time::ZERO, 1000 + n, Fate::Good));
-        assert_eq!(take(&mut mixed, 10), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        (0..10).for_each(|n| reps.note_fate(Time::ZERO, 1000 + n, Fate::Good));
+        assert_eq!(take_entropies(&mut reps, 8), [2, 3, 4, 5, 6, 7, 8, 9]);
+        (0..10).for_each(|n| mixed.note_fate(Time::ZERO, 1000 + n, Fate::Good));
+        assert_eq!(take_entropies(&mut mixed, 10), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     }
 
     #[test]
     fn reps_goes_on_with_what_was_good_after_a_loss_and_then_looks_around() {
         // With a million entropies a random draw does not hit one of the four that are known.
-        let mut reps = entropies(Spraying::Reps, 1 << 20);
-        [7, 9].iter().for_each(|n| reps.hear(Time::ZERO, 1000 + n, Fate::Good));
-        reps.hear(Time::us(1), 1040, Fate::Lost);
-        assert_eq!(take(&mut reps, 5), [7, 9, 7, 9, 7], "again and again");
-        reps.hear(Time::us(5), 1011, Fate::Good);
-        assert!(take(&mut reps, 3).contains(&11), "what is good still counts");
-        reps.hear(Time::us(12), 1013, Fate::Good);
+        let mut reps = test_entropies(Spraying::Reps, 1 << 20);
+        [7, 9].iter().for_each(|n| reps.note_fate(Time::ZERO, 1000 + n, Fate::Good));
+        reps.note_fate(Time::us(1), 1040, Fate::Lost);
+        assert_eq!(take_entropies(&mut reps, 5), [7, 9, 7, 9, 7], "again and again");
+        reps.note_fate(Time::us(5), 1011, Fate::Good);
+        assert!(take_entropies(&mut reps, 3).contains(&11), "what is good still counts");
+        reps.note_fate(Time::us(12), 1013, Fate::Good);
         // Sixteen: as many as are drawn at random after a freeze.
-        let lots = take(&mut reps, 16);
+        let lots = take_entropies(&mut reps, 16);
         assert!(lots.iter().all(|n| ![7, 9, 11, 13].contains(n)), "{lots:?} are drawn from a million");
-        assert_eq!(take(&mut reps, 1), [13]);
+        assert_eq!(take_entropies(&mut reps, 1), [13]);
     }
 
     #[test]
     fn an_entropy_of_somebody_else_says_nothing() {
-        let mut mixed = entropies(Spraying::Mixed, 4);
+        let mut mixed = test_entropies(Spraying::Mixed, 4);
         // 17 is below the base of 1000 and wraps; 1004 is the first above the message's four.
-        mixed.hear(Time::ZERO, 17, Fate::Good);
-        mixed.hear(Time::ZERO, 1004, Fate::Lost);
+        mixed.note_fate(Time::ZERO, 17, Fate::Good);
+        mixed.note_fate(Time::ZERO, 1004, Fate::Lost);
         assert!(mixed.good.is_empty() && mixed.penalties == [0; 4]);
     }
 }

@@ -19,7 +19,7 @@ pub struct StateTable {
 
 impl StateTable {
     /// The full state x event table in Markdown; a dash where the event has no effect.
-    pub fn markdown(&self) -> String {
+    pub fn to_markdown(&self) -> String {
         let mut out = format!("| {} |", self.name);
         for event in self.events {
             // Writing to a `String` cannot fail.
@@ -40,7 +40,7 @@ impl StateTable {
     }
 
     /// The machine as a Mermaid state diagram.
-    pub fn mermaid(&self) -> String {
+    pub fn to_mermaid(&self) -> String {
         let mut out = format!("stateDiagram-v2\n    [*] --> {}\n", self.states[0]);
         for (from, event, to) in self.transitions {
             let _ = writeln!(out, "    {from} --> {to}: {event}");

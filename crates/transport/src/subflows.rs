@@ -19,7 +19,7 @@ headway_params::choice! {
 
 impl PathManager {
     /// Number of subflows of a message to the end of `path`, if `wanted` are allowed.
-    pub fn count(self, wanted: u32, path: &Path) -> u32 {
+    pub fn subflow_count(self, wanted: u32, path: &Path) -> u32 {
         let pairs = match self {
             // Each pair of addresses is one path, and a mesh has one subflow on each. Hashed
             // paths are not counted and set no limit.
@@ -38,7 +38,7 @@ impl PathManager {
     }
 
     /// The entropy of subflow `number` of a message whose own is `entropy`, which subflow 0 has.
-    pub fn entropy(self, entropy: u32, number: u32, path: &Path) -> u32 {
+    pub fn subflow_entropy(self, entropy: u32, number: u32, path: &Path) -> u32 {
         match self {
             // Subflow 0 keeps the message's entropy, so that one subflow takes the path that a
             // transport without subflows would.
@@ -67,10 +67,10 @@ mod tests {
             paths,
             hops: 1,
         };
-        assert_eq!(PathManager::FullMesh.count(8, &path(2)), 2);
-        assert_eq!(PathManager::FullMesh.count(8, &path(0)), 8, "hashed paths are not counted");
+        assert_eq!(PathManager::FullMesh.subflow_count(8, &path(2)), 2);
+        assert_eq!(PathManager::FullMesh.subflow_count(8, &path(0)), 8, "hashed paths are not counted");
         // Close to the largest entropy: an unreduced sum would overflow.
-        let mesh = |n| PathManager::FullMesh.entropy(u32::MAX - 1, n, &path(3)) % 3;
+        let mesh = |n| PathManager::FullMesh.subflow_entropy(u32::MAX - 1, n, &path(3)) % 3;
         let mut taken: Vec<u32> = (0..3).map(mesh).collect();
         taken.sort_unstable();
         assert_eq!(taken, [0, 1, 2]);
@@ -86,9 +86,9 @@ mod tests {
             paths: 2,
             hops: 1,
         };
-        assert_eq!(PathManager::Ndiffports.count(8, &path), 8);
-        assert_eq!(PathManager::Ndiffports.count(0, &path), 1);
-        let port = |n| PathManager::Ndiffports.entropy(7, n, &path);
+        assert_eq!(PathManager::Ndiffports.subflow_count(8, &path), 8);
+        assert_eq!(PathManager::Ndiffports.subflow_count(0, &path), 1);
+        let port = |n| PathManager::Ndiffports.subflow_entropy(7, n, &path);
         assert_eq!(port(0), 7, "the first subflow is the message's own");
         // Of 64 fair draws 32 are expected, with a standard deviation of 4: the bounds are four of these away.
         let odd = (0..64).filter(|n| port(*n) % 2 == 1).count();

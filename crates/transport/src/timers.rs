@@ -76,7 +76,7 @@ impl<K: Ord + Copy> Default for Timers<K> {
 
 impl<K: Ord + Copy> Timers<K> {
     /// Arms a deadline.
-    pub fn arm(&mut self, at: Time, key: K) {
+    pub fn arm_deadline(&mut self, at: Time, key: K) {
         self.heap.push(Reverse((at, self.armed, key)));
         self.armed += 1;
     }
@@ -89,13 +89,13 @@ impl<K: Ord + Copy> Timers<K> {
 
     /// Asks the processor for the earliest deadline.
     #[inline]
-    pub fn anticipate(&self) {
+    pub fn prefetch_earliest(&self) {
         // A binary heap has its earliest entry at index 0.
         prefetch_at(self.heap.as_slice(), 0);
     }
 
     /// Purpose of the earliest deadline.
-    pub fn first(&self) -> Option<K> {
+    pub fn earliest_key(&self) -> Option<K> {
         self.heap.peek().map(|entry| entry.0.2)
     }
 

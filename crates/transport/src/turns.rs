@@ -39,7 +39,7 @@ impl<T> Turns<T> {
     }
 
     /// The armed deadline has come.
-    pub fn due(&mut self) {
+    pub fn mark_due(&mut self) {
         self.armed = false;
     }
 
@@ -53,13 +53,13 @@ impl<T> Turns<T> {
     }
 
     /// Records that the entry from [`Turns::next`] was served: the next turn is `gap` later.
-    pub fn took(&mut self, now: Time, gap: Time) {
+    pub fn mark_served(&mut self, now: Time, gap: Time) {
         // From now, and not from the time at which the turn was due: late turns must not come in a burst.
         self.at = now.saturating_add(gap);
     }
 
     /// The deadline to arm, if anything waits.
-    pub fn deadline(&mut self) -> Option<Time> {
+    pub fn arm_deadline(&mut self) -> Option<Time> {
         self.armed = !self.waiting.is_empty();
         self.armed.then_some(self.at)
     }
@@ -75,18 +75,18 @@ mod tests {
         (0..3).for_each(|i| turns.push(i));
         assert!(turns.is_idle());
         assert_eq!(turns.next(Time(5)), Some(0));
-        turns.took(Time(5), Time(10));
+        turns.mark_served(Time(5), Time(10));
         assert_eq!(turns.next(Time(5)), None);
-        assert_eq!((turns.deadline(), turns.is_idle()), (Some(Time(15)), false));
-        turns.due();
+        assert_eq!((turns.arm_deadline(), turns.is_idle()), (Some(Time(15)), false));
+        turns.mark_due();
         // An entry that was withdrawn uses up no turn.
         assert_eq!(turns.next(Time(15)), Some(1));
         assert_eq!(turns.next(Time(15)), Some(2));
-        turns.took(Time(15), Time(10));
-        assert_eq!((turns.deadline(), turns.is_idle()), (None, true));
+        turns.mark_served(Time(15), Time(10));
+        assert_eq!((turns.arm_deadline(), turns.is_idle()), (None, true));
         turns.push(3);
         assert_eq!(turns.next(Time(24)), None, "the pace outlives an empty queue");
         turns.retain(|&i| i != 3);
-        assert_eq!(turns.deadline(), None);
+        assert_eq!(turns.arm_deadline(), None);
     }
 }

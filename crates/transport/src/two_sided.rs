@@ -14,7 +14,7 @@ use headway_units::Time;
 /// The half of a machine that sends this host's messages.
 pub trait SendingHalf<K> {
     /// Starts a message: see [`Endpoint::open`].
-    fn open(&mut self, shared: &mut Shared<K>, now: Time, message: &Message);
+    fn open_message(&mut self, shared: &mut Shared<K>, now: Time, message: &Message);
     /// The next data packet, for a wire that is free now and that no control packet waits for.
     fn poll_data(&mut self, shared: &mut Shared<K>, now: Time) -> Option<Packet>;
     /// True if [`SendingHalf::poll_data`] may have a packet. A half that knows returns `false` and saves its driver the
@@ -24,15 +24,15 @@ pub trait SendingHalf<K> {
         true
     }
     /// A receiver is gone, or a message is over: drops its messages, or this one, and fails them by [`Shared::fail`].
-    fn forget(&mut self, shared: &mut Shared<K>, gone: Gone);
+    fn forget_messages(&mut self, shared: &mut Shared<K>, gone: Gone);
     /// Messages that are being sent.
-    fn live(&self) -> usize;
+    fn live_messages(&self) -> usize;
     /// Measured round trips: see [`Endpoint::round_trips`].
     fn round_trips(&self) -> Option<&RoundTrips> {
         None
     }
     /// Measurements for the results: see [`Endpoint::gauges`].
-    fn gauges(&self) -> Vec<Gauge> {
+    fn collect_gauges(&self) -> Vec<Gauge> {
         Vec::new()
     }
     /// See [`Endpoint::path_lost`]; of messages that this host sends.
@@ -40,11 +40,11 @@ pub trait SendingHalf<K> {
         let _ = (shared, now, peer, lost);
     }
     /// See [`Endpoint::subflows`].
-    fn subflows(&self, shared: &Shared<K>, found: &mut dyn FnMut(SubflowShare)) {
+    fn visit_subflows(&self, shared: &Shared<K>, found: &mut dyn FnMut(SubflowShare)) {
         let _ = (shared, found);
     }
     /// See [`Endpoint::probe`]; of a message that this host sends.
-    fn probe(&self, shared: &Shared<K>, id: MessageId, found: &mut Sink<'_>) {
+    fn probe_message(&self, shared: &Shared<K>, id: MessageId, found: &mut Sink<'_>) {
         let _ = (shared, id, found);
     }
 }
@@ -53,20 +53,20 @@ pub trait SendingHalf<K> {
 pub trait ReceivingHalf<K> {
     /// A sender is gone: drops its messages, and the records of finished ones. Or a message is over: it is dropped,
     /// and remembered as finished.
-    fn forget(&mut self, shared: &mut Shared<K>, now: Time, gone: Gone);
+    fn forget_messages(&mut self, shared: &mut Shared<K>, now: Time, gone: Gone);
     /// Messages that are being received.
-    fn live(&self) -> usize;
+    fn live_messages(&self) -> usize;
     /// See [`Endpoint::path_lost`]; of messages that this host receives.
     fn path_lost(&mut self, shared: &mut Shared<K>, peer: HostId, lost: &dyn Fn(u32) -> bool) {
         let _ = (shared, peer, lost);
     }
     /// See [`Endpoint::gauges`]; those of the sending half come first.
-    fn gauges(&self, now: Time) -> Vec<Gauge> {
+    fn collect_gauges(&self, now: Time) -> Vec<Gauge> {
         let _ = now;
         Vec::new()
     }
     /// See [`Endpoint::probe`]; of a message that this host receives.
-    fn probe(&self, id: MessageId, found: &mut Sink<'_>) {
+    fn probe_message(&self, id: MessageId, found: &mut Sink<'_>) {
         let _ = (id, found);
     }
 }
@@ -81,7 +81,7 @@ pub trait TwoSided: Sized + 'static {
     type Receiver: ReceivingHalf<Self::TimerKey>;
 
     /// Hands a packet to the half that it is for. Packets of other protocols are ignored.
-    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet);
+    fn route_packet(machine: &mut Machine<Self>, now: Time, packet: &Packet);
 
     /// True if ports write into its packets: see [`Endpoint::reads_stamps`].
     fn is_stamped(machine: &Machine<Self>) -> bool {
@@ -92,7 +92,7 @@ pub trait TwoSided: Sized + 'static {
     /// [`TwoSided::route`], with what ports have written into the packet.
     fn route_stamped(machine: &mut Machine<Self>, now: Time, packet: &Packet, stamps: &Stamps) {
         let _ = stamps;
-        Self::route(machine, now, packet);
+        Self::route_packet(machine, now, packet);
     }
 
     /// Stamps for the packet polled last: see [`Endpoint::poll_echo`].
@@ -103,7 +103,7 @@ pub trait TwoSided: Sized + 'static {
     }
 
     /// Hands a deadline that was `at` to the half that armed it.
-    fn expired(machine: &mut Machine<Self>, at: Time, now: Time, key: Self::TimerKey);
+    fn handle_deadline(machine: &mut Machine<Self>, at: Time, now: Time, key: Self::TimerKey);
 
     /// The next packet: control leaves first, then packets of the sending half. A protocol whose host link has an
     /// order of its own overrides this.
@@ -129,7 +129,7 @@ pub trait TwoSided: Sized + 'static {
 
     /// Notes an announced input: see [`Endpoint::anticipate`].
     #[inline]
-    fn anticipate(machine: &Machine<Self>, packet: Option<&Packet>, ahead: Ahead) {
+    fn prefetch_input(machine: &Machine<Self>, packet: Option<&Packet>, ahead: Ahead) {
         let _ = (machine, packet, ahead);
     }
 }
@@ -149,37 +149,37 @@ impl<P: TwoSided> Machine<P> {
 }
 
 impl<P: TwoSided> Endpoint for Machine<P> {
-    fn open(&mut self, now: Time, message: &Message) {
-        self.sender.open(&mut self.shared, now, message);
+    fn open_message(&mut self, now: Time, message: &Message) {
+        self.sender.open_message(&mut self.shared, now, message);
     }
 
     #[inline]
-    fn receive(&mut self, now: Time, packet: &Packet) {
-        P::route(self, now, packet);
+    fn receive_packet(&mut self, now: Time, packet: &Packet) {
+        P::route_packet(self, now, packet);
     }
 
-    fn timeout(&mut self, now: Time) {
+    fn handle_timeout(&mut self, now: Time) {
         // A deadline may arm another one that is due at once: the loop takes that as well.
         while let Some((at, key)) = self.shared.timers.pop_due(now) {
-            P::expired(self, at, now, key);
+            P::handle_deadline(self, at, now, key);
         }
     }
 
-    fn forget(&mut self, now: Time, peer: HostId) {
-        self.shared.forget(peer);
-        self.sender.forget(&mut self.shared, Gone::Peer(peer));
-        self.receiver.forget(&mut self.shared, now, Gone::Peer(peer));
+    fn forget_peer(&mut self, now: Time, peer: HostId) {
+        self.shared.forget_peer(peer);
+        self.sender.forget_messages(&mut self.shared, Gone::Peer(peer));
+        self.receiver.forget_messages(&mut self.shared, now, Gone::Peer(peer));
     }
 
-    fn abandon(&mut self, now: Time, end: End) {
+    fn abandon_message(&mut self, now: Time, end: End) {
         let gone = Gone::Message(end.peer, end.message);
         // By tag, which one message has: other messages of the peer keep their control packets. Deadlines
         // about this one stay in the heap and find nothing when they come.
         drop_about(&mut self.shared.control, end.tag);
         if end.sends {
-            self.sender.forget(&mut self.shared, gone);
+            self.sender.forget_messages(&mut self.shared, gone);
         } else {
-            self.receiver.forget(&mut self.shared, now, gone);
+            self.receiver.forget_messages(&mut self.shared, now, gone);
         }
     }
 
@@ -208,8 +208,8 @@ impl<P: TwoSided> Endpoint for Machine<P> {
     }
 
     #[inline]
-    fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {
-        P::anticipate(self, packet, ahead);
+    fn prefetch_input(&self, packet: Option<&Packet>, ahead: Ahead) {
+        P::prefetch_input(self, packet, ahead);
     }
 
     #[inline]
@@ -227,22 +227,22 @@ impl<P: TwoSided> Endpoint for Machine<P> {
     }
 
     fn live_messages(&self) -> usize {
-        self.sender.live() + self.receiver.live()
+        self.sender.live_messages() + self.receiver.live_messages()
     }
 
-    fn gauges(&self, now: Time) -> Vec<Gauge> {
+    fn collect_gauges(&self, now: Time) -> Vec<Gauge> {
         // `Transport::GAUGES` lists the sending half's first.
-        let mut gauges = self.sender.gauges();
-        gauges.extend(self.receiver.gauges(now));
+        let mut gauges = self.sender.collect_gauges();
+        gauges.extend(self.receiver.collect_gauges(now));
         gauges
     }
 
-    fn probe(&self, end: &End, found: &mut Sink<'_>) {
+    fn probe_message(&self, end: &End, found: &mut Sink<'_>) {
         let id = (end.peer, end.message);
         if end.sends {
-            self.sender.probe(&self.shared, id, found);
+            self.sender.probe_message(&self.shared, id, found);
         } else {
-            self.receiver.probe(id, found);
+            self.receiver.probe_message(id, found);
         }
     }
 
@@ -255,7 +255,7 @@ impl<P: TwoSided> Endpoint for Machine<P> {
         self.receiver.path_lost(&mut self.shared, peer, lost);
     }
 
-    fn subflows(&self, found: &mut dyn FnMut(SubflowShare)) {
-        self.sender.subflows(&self.shared, found);
+    fn visit_subflows(&self, found: &mut dyn FnMut(SubflowShare)) {
+        self.sender.visit_subflows(&self.shared, found);
     }
 }

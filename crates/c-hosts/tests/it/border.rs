@@ -8,21 +8,21 @@ use std::ptr::{null, null_mut};
 
 const LONG: i64 = 30_000_000;
 
-fn words() -> String {
+fn error_words() -> String {
     // SAFETY: the text stays until the next failure.
     unsafe { CStr::from_ptr(hw_error()) }.to_string_lossy().into_owned()
 }
 
 fn assert_fails(found: hw_status, status: hw_status, part: &str) {
-    assert_eq!(found, status, "{}", words());
-    assert!(words().contains(part), "{}", words());
+    assert_eq!(found, status, "{}", error_words());
+    assert!(error_words().contains(part), "{}", error_words());
 }
 
 fn assert_ok(found: hw_status) {
-    assert_eq!(found, HW_OK, "{}", words());
+    assert_eq!(found, HW_OK, "{}", error_words());
 }
 
-fn bind(address: &CStr, settings: &[&CStr]) -> (hw_status, *mut hw_endpoint) {
+fn bind_endpoint(address: &CStr, settings: &[&CStr]) -> (hw_status, *mut hw_endpoint) {
     let settings: Vec<*const c_char> = settings.iter().map(|setting| setting.as_ptr()).collect();
     let mut endpoint = null_mut();
     // SAFETY: all texts end with a zero byte.
@@ -31,8 +31,8 @@ fn bind(address: &CStr, settings: &[&CStr]) -> (hw_status, *mut hw_endpoint) {
 }
 
 /// An endpoint, and its address.
-fn bound(settings: &[&CStr]) -> (*mut hw_endpoint, hw_address) {
-    let (status, endpoint) = bind(c"127.0.0.1:0", settings);
+fn bound_endpoint(settings: &[&CStr]) -> (*mut hw_endpoint, hw_address) {
+    let (status, endpoint) = bind_endpoint(c"127.0.0.1:0", settings);
     assert_ok(status);
     let mut address = hw_address::default();
     // SAFETY: the endpoint is open.
@@ -47,7 +47,7 @@ fn bytes_of(message: *const hw_message) -> Vec<u8> {
 
 #[test]
 fn null_pointers_are_answered() {
-    let (endpoint, here) = bound(&[]);
+    let (endpoint, here) = bound_endpoint(&[]);
     let (mut message, mut event) = (null_mut(), std::mem::MaybeUninit::<hw_event>::zeroed());
     let (mut number, mut length, mut fd) = (0_u64, 0_usize, 0 as c_int);
     let some = b"1".as_ptr().cast::<c_void>();
@@ -98,15 +98,19 @@ fn null_pointers_are_answered() {
 
 #[test]
 fn what_cannot_be_is_answered_by_type_and_words() {
-    assert_fails(bind(c"127.0.0.1:0", &[c"mtu=1"]).0, HW_BAD_SETTING, "a whole number from 256 to 9216");
-    assert_fails(bind(c"127.0.0.1:0", &[c"mtuu=1"]).0, HW_BAD_SETTING, "did you mean `mtu`?");
-    assert_fails(bind(c"127.0.0.1:0", &[c"mtu"]).0, HW_BAD_ARGUMENT, "setting `mtu` has no `=`");
-    assert_fails(bind(c"127.0.0.1:0", &[c"\xff=1"]).0, HW_BAD_ARGUMENT, "not UTF-8");
-    assert_fails(bind(c"127.0.0.1:0", &[c"transport=dcpim"]).0, HW_BAD_SETTING, "one clock");
-    assert_fails(bind(c"0.0.0.0:0", &[]).0, HW_NOT_LOOPBACK, "key_file");
-    assert_fails(bind(c"[::]:0", &[]).0, HW_NOT_LOOPBACK, "key_file");
-    assert_fails(bind(c"192.0.2.1:0", &[c"allow=192.0.2.0/24"]).0, HW_SYSTEM, "binding the socket");
-    let (endpoint, here) = bound(&[c"message_bytes=1 kB"]);
+    assert_fails(
+        bind_endpoint(c"127.0.0.1:0", &[c"mtu=1"]).0,
+        HW_BAD_SETTING,
+        "a whole number from 256 to 9216",
+    );
+    assert_fails(bind_endpoint(c"127.0.0.1:0", &[c"mtuu=1"]).0, HW_BAD_SETTING, "did you mean `mtu`?");
+    assert_fails(bind_endpoint(c"127.0.0.1:0", &[c"mtu"]).0, HW_BAD_ARGUMENT, "setting `mtu` has no `=`");
+    assert_fails(bind_endpoint(c"127.0.0.1:0", &[c"\xff=1"]).0, HW_BAD_ARGUMENT, "not UTF-8");
+    assert_fails(bind_endpoint(c"127.0.0.1:0", &[c"transport=dcpim"]).0, HW_BAD_SETTING, "one clock");
+    assert_fails(bind_endpoint(c"0.0.0.0:0", &[]).0, HW_NOT_LOOPBACK, "key_file");
+    assert_fails(bind_endpoint(c"[::]:0", &[]).0, HW_NOT_LOOPBACK, "key_file");
+    assert_fails(bind_endpoint(c"192.0.2.1:0", &[c"allow=192.0.2.0/24"]).0, HW_SYSTEM, "binding the socket");
+    let (endpoint, here) = bound_endpoint(&[c"message_bytes=1 kB"]);
     let mut message = null_mut();
     let far = hw_address { ip: [8; 16], ip_bytes: 4, port: 9 };
     let odd = hw_address { ip_bytes: 5, ..here };
@@ -163,7 +167,7 @@ fn what_cannot_be_is_answered_by_type_and_words() {
 
 #[test]
 fn messages_are_what_was_sent_and_counted() {
-    let ((server, there), (client, here)) = (bound(&[]), bound(&[]));
+    let ((server, there), (client, here)) = (bound_endpoint(&[]), bound_endpoint(&[]));
     // Seven is coprime to 256: a packet in another's place would show.
     let sent: Vec<u8> = (0..100_000_u32).map(|i| (i * 7) as u8).collect();
     // SAFETY: both endpoints are open.
@@ -206,13 +210,13 @@ fn messages_are_what_was_sent_and_counted() {
 
 #[test]
 fn events_have_tags_words_and_messages() {
-    let ((server, there), (client, _)) = (bound(&[]), bound(&[]));
+    let ((server, there), (client, _)) = (bound_endpoint(&[]), bound_endpoint(&[]));
     let next = |endpoint: *const hw_endpoint, fd: c_int| {
         let mut event = std::mem::MaybeUninit::<hw_event>::uninit();
         // SAFETY: the endpoint is open.
         while let status @ (HW_NOTHING | HW_CLOSED) = unsafe { hw_next(endpoint, event.as_mut_ptr()) } {
-            assert_eq!(status, HW_NOTHING, "{}", words());
-            wait(fd);
+            assert_eq!(status, HW_NOTHING, "{}", error_words());
+            wait_readable(fd);
         }
         // SAFETY: it has been written.
         unsafe { event.assume_init() }
@@ -249,7 +253,7 @@ fn events_have_tags_words_and_messages() {
         assert_ok(hw_call_begin(client, &there, bytes, 4, 2_000, 78));
         let late = next(client, at_client);
         assert_eq!((late.kind, late.status, late.tag), (HW_REPLY, HW_TIMED_OUT, 78));
-        assert!(late.message.is_null() && words().contains("no reply"), "{}", words());
+        assert!(late.message.is_null() && error_words().contains("no reply"), "{}", error_words());
         // A shutdown ends what is open, and then there is nothing more.
         assert_ok(hw_call_begin(client, &there, bytes, 4, HW_FOREVER, 79));
         assert_ok(hw_shutdown(client));
@@ -258,7 +262,7 @@ fn events_have_tags_words_and_messages() {
         let mut event = std::mem::MaybeUninit::<hw_event>::uninit();
         let mut status = hw_next(client, event.as_mut_ptr());
         while status == HW_NOTHING {
-            wait(at_client);
+            wait_readable(at_client);
             status = hw_next(client, event.as_mut_ptr());
         }
         assert_eq!(status, HW_CLOSED);
@@ -268,7 +272,7 @@ fn events_have_tags_words_and_messages() {
 }
 
 /// Waits until a descriptor is readable.
-fn wait(fd: c_int) {
+fn wait_readable(fd: c_int) {
     // SAFETY: the descriptor is that of an open endpoint.
     let fd = unsafe { std::os::fd::BorrowedFd::borrow_raw(fd) };
     let longest = rustix::event::Timespec { tv_sec: 30, tv_nsec: 0 };
@@ -281,7 +285,7 @@ fn a_thread_that_waits_is_woken_by_a_shutdown() {
     struct Carried(*mut hw_endpoint);
     // SAFETY: threads may share an endpoint.
     unsafe impl Send for Carried {}
-    let (endpoint, _) = bound(&[]);
+    let (endpoint, _) = bound_endpoint(&[]);
     let carried = Carried(endpoint);
     let waiting = std::thread::spawn(move || {
         let carried = carried;
@@ -300,7 +304,7 @@ fn a_thread_that_waits_is_woken_by_a_shutdown() {
 
 #[test]
 fn a_forked_child_is_answered_at_once() {
-    let (endpoint, here) = bound(&[]);
+    let (endpoint, here) = bound_endpoint(&[]);
     let (mut fd, mut message, mut number, mut length) = (0 as c_int, null_mut(), 0_u64, 0_usize);
     let some = b"1".as_ptr().cast::<c_void>();
     let mut event = std::mem::MaybeUninit::<hw_event>::zeroed();

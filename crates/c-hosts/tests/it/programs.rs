@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 const LONGEST: Duration = Duration::from_secs(60);
 
-fn compiler() -> Option<&'static str> {
+fn find_compiler() -> Option<&'static str> {
     let found = ["cc", "gcc", "clang"].into_iter().find(|name| {
         Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
     });
@@ -19,7 +19,7 @@ fn compiler() -> Option<&'static str> {
 }
 
 /// Compiles one of the programs in `examples` with the library that this test was built with.
-fn compile(compiler: &str, name: &str, folder: &Path) -> PathBuf {
+fn compile_example(compiler: &str, name: &str, folder: &Path) -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     let test = std::env::current_exe().expect("a path");
     let (program, library) = (folder.join(name), test.parent().expect("a folder"));
@@ -53,7 +53,7 @@ impl Drop for Running {
 }
 
 impl Running {
-    fn start(program: &Path, arguments: &[&str]) -> Running {
+    fn start_program(program: &Path, arguments: &[&str]) -> Running {
         let child = Command::new(program)
             .args(arguments)
             .stdout(Stdio::piped())
@@ -63,14 +63,14 @@ impl Running {
         Running(child)
     }
 
-    fn line(&mut self) -> String {
+    fn read_line(&mut self) -> String {
         let mut line = String::new();
         BufReader::new(self.0.stdout.as_mut().expect("piped")).read_line(&mut line).expect("a line");
         line.trim().to_string()
     }
 
     /// Output of the program by its end, which must come in time.
-    fn finish(mut self) -> Output {
+    fn wait_output(mut self) -> Output {
         let until = Instant::now() + LONGEST;
         let status = loop {
             if let Some(status) = self.0.try_wait().expect("a child") {
@@ -91,37 +91,39 @@ impl Running {
     }
 }
 
-fn text(bytes: &[u8]) -> &str {
+fn utf8_text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("text")
 }
 
 #[test]
 fn two_processes_ask_and_answer() {
-    let Some(compiler) = compiler() else { return };
+    let Some(compiler) = find_compiler() else { return };
     let folder = tempfile::tempdir().expect("a folder");
-    let program = compile(compiler, "reverse", folder.path());
+    let program = compile_example(compiler, "reverse", folder.path());
     for settings in [&[][..], &["transport=homa", "mtu=9000", "rate=10 Gbps"]] {
-        let mut server = Running::start(&program, &[&["serve", "127.0.0.1:0"], settings].concat());
-        let address = server.line();
-        let asked = Running::start(&program, &[&["ask", &address, "stressed"], settings].concat()).finish();
-        assert!(asked.status.success(), "{}", text(&asked.stderr));
-        assert_eq!(text(&asked.stdout), "desserts\n");
-        let ended = server.finish();
-        assert!(ended.status.success(), "{}", text(&ended.stderr));
+        let mut server = Running::start_program(&program, &[&["serve", "127.0.0.1:0"], settings].concat());
+        let address = server.read_line();
+        let asked = Running::start_program(&program, &[&["ask", &address, "stressed"], settings].concat())
+            .wait_output();
+        assert!(asked.status.success(), "{}", utf8_text(&asked.stderr));
+        assert_eq!(utf8_text(&asked.stdout), "desserts\n");
+        let ended = server.wait_output();
+        assert!(ended.status.success(), "{}", utf8_text(&ended.stderr));
     }
-    let refused = Running::start(&program, &["serve", "127.0.0.1:0", "transport=homma"]).finish();
-    assert_eq!(text(&refused.stderr), "error: there is no transport `homma`: did you mean `homa`?\n");
+    let refused =
+        Running::start_program(&program, &["serve", "127.0.0.1:0", "transport=homma"]).wait_output();
+    assert_eq!(utf8_text(&refused.stderr), "error: there is no transport `homma`: did you mean `homa`?\n");
     assert_eq!(refused.status.code(), Some(1));
 }
 
 #[test]
 fn one_thread_polls_two_endpoints() {
-    let Some(compiler) = compiler() else { return };
+    let Some(compiler) = find_compiler() else { return };
     let folder = tempfile::tempdir().expect("a folder");
-    let program = compile(compiler, "many", folder.path());
-    let output = Running::start(&program, &["500"]).finish();
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    assert_eq!(text(&output.stdout), "500 replies, 0 of them wrong\n");
+    let program = compile_example(compiler, "many", folder.path());
+    let output = Running::start_program(&program, &["500"]).wait_output();
+    assert!(output.status.success(), "{}", utf8_text(&output.stderr));
+    assert_eq!(utf8_text(&output.stdout), "500 replies, 0 of them wrong\n");
 }
 
 #[test]
@@ -140,7 +142,7 @@ fn the_page_shows_the_examples() {
 
 #[test]
 fn the_header_is_one_for_cpp_as_well() {
-    let Some(compiler) = compiler() else { return };
+    let Some(compiler) = find_compiler() else { return };
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     let output = Command::new(compiler)
         .args(["-x", "c++", "-std=c++11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"])

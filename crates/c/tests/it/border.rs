@@ -10,7 +10,7 @@ use std::ptr::{null, null_mut};
 const SCENARIO: &str = "[topology]\nkind = \"single-switch\"\nhosts = 4\nrate = \"10 Gbps\"\ndelay = \"1 us\"\n\
                         [transport]\nname = \"dctcp\"\n[[traffic]]\nkind = \"external\"\n";
 
-fn open(text: &str) -> (headway_status, *mut headway) {
+fn open_text(text: &str) -> (headway_status, *mut headway) {
     let (text, mut run) = (CString::new(text).expect("text"), null_mut());
     let folder = c".".as_ptr();
     // SAFETY: all texts end with a zero byte.
@@ -19,20 +19,20 @@ fn open(text: &str) -> (headway_status, *mut headway) {
     (status, run)
 }
 
-fn opened() -> *mut headway {
-    let (status, run) = open(SCENARIO);
-    assert_eq!(status, HEADWAY_OK, "{}", words());
+fn opened_run() -> *mut headway {
+    let (status, run) = open_text(SCENARIO);
+    assert_eq!(status, HEADWAY_OK, "{}", error_words());
     run
 }
 
-fn words() -> String {
+fn error_words() -> String {
     // SAFETY: the text stays until the next failure.
     unsafe { CStr::from_ptr(headway_error()) }.to_string_lossy().into_owned()
 }
 
 fn assert_fails(found: headway_status, status: headway_status, part: &str) {
-    assert_eq!(found, status, "{}", words());
-    assert!(words().contains(part), "{}", words());
+    assert_eq!(found, status, "{}", error_words());
+    assert!(error_words().contains(part), "{}", error_words());
 }
 
 /// Callbacks that were called, in order.
@@ -71,7 +71,7 @@ extern "C" fn note_and_send(arg: *mut c_void) {
 
 #[test]
 fn messages_times_and_receives_are_called_back_in_order() {
-    let mut seen = Seen { run: opened(), calls: Vec::new() };
+    let mut seen = Seen { run: opened_run(), calls: Vec::new() };
     let (run, arg) = (seen.run, (&raw mut seen).cast::<c_void>());
     let mut reached = headway_reached::default();
     // SAFETY: the run is open, and the argument is there until it is closed.
@@ -79,7 +79,7 @@ fn messages_times_and_receives_are_called_back_in_order() {
         assert_eq!(headway_schedule(run, 5_000_000, Some(note), arg), HEADWAY_OK);
         assert_eq!(headway_send(run, 0, 1, 1_000, 1, HEADWAY_KNOWN, Some(note), arg), HEADWAY_OK);
         assert_eq!(headway_receive(run, 1, 0, 1_000, 1, Some(note_and_send), arg), HEADWAY_OK);
-        assert_eq!(headway_run(run), HEADWAY_OK, "{}", words());
+        assert_eq!(headway_run(run), HEADWAY_OK, "{}", error_words());
         assert_eq!(headway_progress(run, &mut reached), HEADWAY_OK);
     }
     assert_eq!((reached.messages, reached.messages_arrived, reached.receives_waiting), (2, 2, 0));
@@ -107,16 +107,16 @@ fn messages_times_and_receives_are_called_back_in_order() {
 
 #[test]
 fn receives_that_nobody_sends_for_are_named() {
-    let run = opened();
+    let run = opened_run();
     // SAFETY: the run is open.
     unsafe {
         assert_eq!(headway_receive(run, 1, 0, 100, 5, None, null_mut()), HEADWAY_OK);
         assert_eq!(headway_send(run, 0, 1, 200, 5, HEADWAY_RECEIVED, None, null_mut()), HEADWAY_OK);
         assert_fails(headway_run(run), HEADWAY_RECEIVES_WAIT, "from rank 0 to rank 1, tag 5, 100 bytes");
         assert!(
-            words().contains("one that nobody receives is from rank 0 to rank 1, tag 5, 200 bytes"),
+            error_words().contains("one that nobody receives is from rank 0 to rank 1, tag 5, 200 bytes"),
             "{}",
-            words()
+            error_words()
         );
         assert_eq!(headway_close(run), HEADWAY_OK);
     }
@@ -124,7 +124,7 @@ fn receives_that_nobody_sends_for_are_named() {
 
 #[test]
 fn ranks_are_at_the_hosts_that_they_are_placed_at() {
-    let (run, mut host) = (opened(), 9);
+    let (run, mut host) = (opened_run(), 9);
     // SAFETY: the run is open.
     unsafe {
         assert_eq!(headway_hosts(run), 4);
@@ -191,7 +191,7 @@ fn pointers_and_texts_that_are_none_are_refused() {
         assert_fails(headway_run(null_mut()), HEADWAY_BAD_ARGUMENT, "the run is a null pointer");
         assert_eq!((headway_now(null()), headway_hosts(null())), (u64::MAX, 0));
         assert_eq!(headway_close(null_mut()), HEADWAY_OK);
-        let run = opened();
+        let run = opened_run();
         assert_fails(headway_progress(run, null_mut()), HEADWAY_BAD_ARGUMENT, "place for the answer");
         assert_fails(headway_host_of_rank(run, 0, null_mut()), HEADWAY_BAD_ARGUMENT, "place for the host");
         assert_fails(
@@ -231,7 +231,7 @@ fn scenarios_that_cannot_take_messages_say_why() {
         ),
     ] {
         let (before, _) = SCENARIO.split_once("kind = \"external\"").expect("an entry");
-        let (status, run) = open(&format!("{before}{traffic}"));
+        let (status, run) = open_text(&format!("{before}{traffic}"));
         assert_fails(status, HEADWAY_BAD_SCENARIO, part);
         assert!(run.is_null());
     }
@@ -242,7 +242,7 @@ fn another_thread_is_refused() {
     struct Carried(*mut headway);
     // SAFETY: what the other thread may not do is what is tested.
     unsafe impl Send for Carried {}
-    let run = Carried(opened());
+    let run = Carried(opened_run());
     let run = std::thread::spawn(move || {
         let run = run;
         // SAFETY: the run is open.
@@ -260,15 +260,15 @@ fn another_thread_is_refused() {
 
 #[test]
 fn a_run_that_is_finished_goes_no_further() {
-    let run = opened();
+    let run = opened_run();
     // SAFETY: the run is open.
     unsafe {
-        assert_eq!(headway_finish(run, null()), HEADWAY_OK, "{}", words());
+        assert_eq!(headway_finish(run, null()), HEADWAY_OK, "{}", error_words());
         assert_fails(headway_run(run), HEADWAY_FINISHED, "`headway_run`: the results have been made");
         assert_fails(headway_schedule(run, 0, Some(note), null_mut()), HEADWAY_FINISHED, "headway_schedule");
         assert_fails(headway_finish(run, null()), HEADWAY_FINISHED, "headway_finish");
         assert_eq!(headway_close(run), HEADWAY_OK);
-        let run = opened();
+        let run = opened_run();
         assert_eq!(headway_send(run, 0, 1, 1_000, 0, HEADWAY_RECEIVED, None, null_mut()), HEADWAY_OK);
         assert_fails(headway_finish(run, null()), HEADWAY_BAD_ARGUMENT, "1 message handed over");
         assert_eq!(headway_run(run), HEADWAY_OK);
@@ -276,15 +276,15 @@ fn a_run_that_is_finished_goes_no_further() {
         let path = CString::new(file.path().join("below").to_str().expect("text")).expect("text");
         assert_fails(headway_finish(run, path.as_ptr()), HEADWAY_NO_RESULTS, "cannot write");
         // The run is still there.
-        assert_eq!(headway_finish(run, null()), HEADWAY_OK, "{}", words());
+        assert_eq!(headway_finish(run, null()), HEADWAY_OK, "{}", error_words());
         assert_eq!(headway_close(run), HEADWAY_OK);
     }
 }
 
 #[test]
 fn a_run_that_reaches_its_stop_says_so() {
-    let (status, run) = open(&format!("stop = \"2 us\"\n{SCENARIO}"));
-    assert_eq!(status, HEADWAY_OK, "{}", words());
+    let (status, run) = open_text(&format!("stop = \"2 us\"\n{SCENARIO}"));
+    assert_eq!(status, HEADWAY_OK, "{}", error_words());
     // SAFETY: the run is open.
     unsafe {
         assert_eq!(headway_send(run, 0, 1, 1_000_000, 0, HEADWAY_RECEIVED, None, null_mut()), HEADWAY_OK);
@@ -298,17 +298,17 @@ fn a_run_without_a_stop_goes_on_for_as_long_as_it_is_asked_to() {
     // In picoseconds. A run without a stop is first looked at after 100 s (decision 120); these times lie
     // beyond.
     let second = 1_000_000_000_000;
-    let mut seen = Seen { run: opened(), calls: Vec::new() };
+    let mut seen = Seen { run: opened_run(), calls: Vec::new() };
     let (run, arg) = (seen.run, (&raw mut seen).cast::<c_void>());
     // SAFETY: the run is open, and what is noted stays until it is closed.
     unsafe {
         // Nothing has been sent.
-        assert_eq!(headway_run_until(run, 150 * second), HEADWAY_OK, "{}", words());
+        assert_eq!(headway_run_until(run, 150 * second), HEADWAY_OK, "{}", error_words());
         assert_eq!(headway_send(run, 0, 1, 1000, 0, HEADWAY_RECEIVED, None, null_mut()), HEADWAY_OK);
         // Everything has arrived.
-        assert_eq!(headway_run_until(run, 400 * second), HEADWAY_OK, "{}", words());
+        assert_eq!(headway_run_until(run, 400 * second), HEADWAY_OK, "{}", error_words());
         assert_eq!(headway_schedule(run, 100 * second, Some(note), arg), HEADWAY_OK);
-        assert_eq!(headway_run(run), HEADWAY_OK, "{}", words());
+        assert_eq!(headway_run(run), HEADWAY_OK, "{}", error_words());
         assert_eq!(headway_close(run), HEADWAY_OK);
     }
     assert_eq!(seen.calls, [(500 * second, 'n')]);

@@ -268,7 +268,7 @@ impl Driver {
             Fate::Dropped(reason) => assert!(DropReason::ALL.contains(&reason)),
             Fate::Returned => {
                 assert!(self.subject.info.rewrites.contains(&Rewrite::Return));
-                assert!((is.src, is.dst) == (was.dst, was.src) && is.flags.has(PacketFlags::BOUNCED));
+                assert!((is.src, is.dst) == (was.dst, was.src) && is.flags.has_all(PacketFlags::BOUNCED));
             }
         }
         if full.fate != Fate::Returned {
@@ -285,14 +285,14 @@ impl Driver {
             assert!(was.ecn == is.ecn || taken || (was.ecn, is.ecn) == (Ecn::Ect, Ecn::Ce));
             expected.ecn = is.ecn;
         }
-        if declares(Rewrite::Rate) && was.flags.has(PacketFlags::RATE) {
+        if declares(Rewrite::Rate) && was.flags.has_all(PacketFlags::RATE) {
             assert!((1..=was.token).contains(&is.token), "a rate only falls, and not to nothing");
             expected.token = is.token;
         }
         if declares(Rewrite::Trim) && was.is_data() && !is.is_data() {
-            expected.trim(self.subject.context.sizes.control);
-            let in_front = self.subject.context.to_host && is.flags.has(PacketFlags::LAST_HOP);
-            expected.flags = expected.flags.with(PacketFlags::when(in_front, PacketFlags::LAST_HOP));
+            expected.trim_payload(self.subject.context.sizes.control);
+            let in_front = self.subject.context.to_host && is.flags.has_all(PacketFlags::LAST_HOP);
+            expected.flags = expected.flags.with(PacketFlags::only_if(in_front, PacketFlags::LAST_HOP));
         }
         assert_eq!(*is, expected, "{} wrote what it does not declare", self.subject.info.name);
     }

@@ -47,7 +47,7 @@ pub struct Report {
 }
 
 /// An endpoint's limits here.
-pub fn limits() -> Limits {
+pub fn endpoint_limits() -> Limits {
     Limits { total_bytes: 64 << 20, peer_bytes: 16 << 20, message_bytes: 4 << 20, ..Limits::default() }
 }
 
@@ -56,17 +56,18 @@ pub fn limits() -> Limits {
 /// # Panics
 /// If the endpoint stops serving, uses more memory than it may, or answers the stranger with more than it was
 /// sent.
-pub fn run(config: &Config, datagrams: u64, seed: u64) -> Report {
-    let config = Config { limits: limits(), call_timeout: Time::s(20), ..config.clone() };
+pub fn run_flood(config: &Config, datagrams: u64, seed: u64) -> Report {
+    let config = Config { limits: endpoint_limits(), call_timeout: Time::s(20), ..config.clone() };
     let bind = || Endpoint::bind("127.0.0.1:0", config.clone()).expect("bound");
     let (server, client) = (bind(), bind());
     let (over, closed) = (AtomicBool::new(false), AtomicBool::new(false));
     let start = Instant::now();
     std::thread::scope(|scope| {
-        scope.spawn(|| serve(&server, &closed));
-        let calling = scope.spawn(|| call(&client, server.local_addr(), &over));
+        scope.spawn(|| answer_requests(&server, &closed));
+        let calling = scope.spawn(|| keep_calling(&client, server.local_addr(), &over));
         let mut flood = Flood::new(&config, &server, &client, seed);
-        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| flood.run(datagrams)));
+        let ended =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| flood.send_datagrams(datagrams)));
         // One call more after the last datagram.
         std::thread::sleep(Duration::from_millis(20));
         over.store(true, Ordering::Relaxed);
@@ -75,7 +76,7 @@ pub fn run(config: &Config, datagrams: u64, seed: u64) -> Report {
         let (calls, slowest) = called.unwrap_or_else(|_| panic!("a call failed: {:?}", server.stats()));
         ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let stats = server.stats();
-        let reached = flood.random + flood.changed + flood.honest();
+        let reached = flood.random + flood.changed + flood.honest_count();
         Report {
             random: flood.random,
             changed: flood.changed,
@@ -91,7 +92,7 @@ pub fn run(config: &Config, datagrams: u64, seed: u64) -> Report {
 }
 
 /// Takes everything, and answers what wants an answer.
-fn serve(server: &Endpoint, closed: &AtomicBool) {
+fn answer_requests(server: &Endpoint, closed: &AtomicBool) {
     while !closed.load(Ordering::Relaxed) {
         if let Ok(message) = server.recv_timeout(Duration::from_millis(50))
             && message.wants_reply()
@@ -103,7 +104,7 @@ fn serve(server: &Endpoint, closed: &AtomicBool) {
     }
 }
 
-fn call(client: &Endpoint, server: SocketAddr, over: &AtomicBool) -> (u64, Duration) {
+fn keep_calling(client: &Endpoint, server: SocketAddr, over: &AtomicBool) -> (u64, Duration) {
     let (mut calls, mut slowest) = (0u64, Duration::ZERO);
     loop {
         let last = over.load(Ordering::Relaxed);
@@ -146,7 +147,7 @@ impl<'a> Flood<'a> {
         };
         let to = server.local_addr();
         let (stranger, insider) = (socket(), socket());
-        let (samples, insider_said) = meet(config, &insider, to);
+        let (samples, insider_said) = play_insider(config, &insider, to);
         Flood {
             server,
             client,
@@ -166,29 +167,29 @@ impl<'a> Flood<'a> {
     }
 
     /// Datagrams to the endpoint that are not this flood's.
-    fn honest(&self) -> u64 {
+    fn honest_count(&self) -> u64 {
         self.client.stats().datagrams_sent + self.insider_said
     }
 
-    fn run(&mut self, datagrams: u64) {
+    fn send_datagrams(&mut self, datagrams: u64) {
         while self.random + self.changed < datagrams {
             for _ in 0..BURST.min(datagrams - self.random - self.changed) {
-                self.one();
+                self.send_one();
             }
-            self.look();
+            self.check_endpoint();
         }
     }
 
-    fn one(&mut self) {
+    fn send_one(&mut self) {
         let chance = self.rng.next_u32() % 4;
-        let bytes = if chance == 0 { self.random_bytes() } else { self.change() };
+        let bytes = if chance == 0 { self.random_bytes() } else { self.changed_sample() };
         *(if chance == 0 { &mut self.random } else { &mut self.changed }) += 1;
         // A changed handshake of the insider's own would end its session, and with it the deeper part.
         let handshake = bytes.first().is_some_and(|&first| first >= 0x80);
         let by_stranger = handshake || self.rng.next_u32().is_multiple_of(2);
         let socket = if by_stranger { &self.stranger } else { &self.insider };
         while let Err(error) = socket.send_to(&bytes, self.to) {
-            assert!(passes(&error), "{error}");
+            assert!(is_transient(&error), "{error}");
             std::thread::yield_now();
         }
         if by_stranger {
@@ -212,7 +213,7 @@ impl<'a> Flood<'a> {
     }
 
     /// A valid datagram with some bytes changed, cut off or added, or nothing but its number made new.
-    fn change(&mut self) -> Vec<u8> {
+    fn changed_sample(&mut self) -> Vec<u8> {
         let which = self.rng.next_u32() as usize % self.samples.len();
         let mut bytes = self.samples[which].clone();
         let counter = WIRE_HEADER + 16..WIRE_HEADER + 24;
@@ -241,12 +242,12 @@ impl<'a> Flood<'a> {
     }
 
     /// Waits until the endpoint has taken all datagrams, and checks its limits.
-    fn look(&mut self) {
+    fn check_endpoint(&mut self) {
         let until = Instant::now() + Duration::from_secs(2);
         loop {
             self.memory = self.memory.max(self.server.memory_used());
-            assert!(self.memory <= limits().total_bytes, "{} bytes of memory", self.memory);
-            let reached = self.random + self.changed + self.honest();
+            assert!(self.memory <= endpoint_limits().total_bytes, "{} bytes of memory", self.memory);
+            let reached = self.random + self.changed + self.honest_count();
             let waiting = reached.saturating_sub(self.server.stats().datagrams_received);
             // Datagrams that the kernel has dropped never arrive, so that the wait for them has to end.
             if waiting < IN_FLIGHT || Instant::now() > until {
@@ -265,7 +266,7 @@ impl<'a> Flood<'a> {
 }
 
 /// Errors of the kernel for a full queue, or for an answer to a socket that is gone.
-fn passes(error: &io::Error) -> bool {
+fn is_transient(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted | io::ErrorKind::ConnectionRefused
@@ -273,7 +274,7 @@ fn passes(error: &io::Error) -> bool {
 }
 
 /// Plays an honest host on `socket` for a while; returns its messages, and the number of times that it said something.
-fn meet(config: &Config, socket: &UdpSocket, to: SocketAddr) -> (Vec<Vec<u8>>, u64) {
+fn play_insider(config: &Config, socket: &UdpSocket, to: SocketAddr) -> (Vec<Vec<u8>>, u64) {
     let local = socket.local_addr().expect("bound");
     let identity = Identity { epoch: 1, secret: Secret([9; 16]) };
     let mut core =

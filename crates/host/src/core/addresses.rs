@@ -58,7 +58,7 @@ impl Locals {
     }
 
     /// Places that have an address.
-    fn present(&self) -> Vec<u8> {
+    fn present_places(&self) -> Vec<u8> {
         (0..self.places.len())
             .filter(|&place| self.places[place].is_some())
             .map(|place| place as u8)
@@ -66,12 +66,12 @@ impl Locals {
     }
 
     /// Place of the address from which datagrams leave that belong to no path.
-    pub(super) fn home(&self) -> u8 {
+    pub(super) fn home_place(&self) -> u8 {
         // There is always one: `remove_address` refuses to take the last.
         self.places.iter().position(Option::is_some).unwrap_or(0) as u8
     }
 
-    fn count(&self) -> usize {
+    fn address_count(&self) -> usize {
         self.places.iter().flatten().count()
     }
 
@@ -120,7 +120,7 @@ pub struct PathShare {
 }
 
 impl Core {
-    fn aim(&self) -> Aim {
+    fn path_aim(&self) -> Aim {
         let longest = u16::try_from(self.datagram_bytes()).unwrap_or(u16::MAX);
         Aim { longest, timeout: self.config.path_timeout }
     }
@@ -162,7 +162,7 @@ impl Core {
     pub fn remove_address(&mut self, now: Time, address: SocketAddr) -> Result<u8, AddressError> {
         let place = self.locals.places.iter().position(|known| *known == Some(address));
         let place = place.ok_or(AddressError::Unknown(address))?;
-        if self.locals.count() == 1 {
+        if self.locals.address_count() == 1 {
             return Err(AddressError::Last(address));
         }
         // The place itself stays: paths and sockets name addresses by it.
@@ -179,7 +179,7 @@ impl Core {
     fn addresses_changed(&mut self, now: Time) {
         self.locals.number += 1;
         let keys: Vec<PeerKey> =
-            self.peers.iter().filter(|peer| peer.phase == Phase::Met).map(|peer| peer.key).collect();
+            self.peers.iter_peers().filter(|peer| peer.phase == Phase::Met).map(|peer| peer.key).collect();
         for key in keys {
             self.prepare_paths(now, key);
             // Before new paths are planned: the old ones count towards `MOST_PATHS` and keep their addresses
@@ -200,13 +200,13 @@ impl Core {
     }
 
     fn prepare_paths(&mut self, now: Time, key: PeerKey) {
-        let (aim, home) = (self.aim(), self.locals.home());
+        let (aim, home) = (self.path_aim(), self.locals.home_place());
         let Some(peer) = self.peers.get_mut(key).filter(|peer| peer.paths.is_none()) else { return };
         peer.paths = Some(Box::new(Paths::new(now, home, peer.address, aim)));
         // From now on its datagrams may come from addresses that are not in the table; the cookie tells whose
         // they are.
         let cookie = peer.meeting.expected;
-        self.peers.show(cookie, key);
+        self.peers.register_cookie(cookie, key);
     }
 
     /// Says this endpoint's addresses to a peer, until it has them.
@@ -256,9 +256,9 @@ impl Core {
             mac: [0; 16],
             share: None,
         };
-        let mut bytes = said(front).bytes(length);
+        let mut bytes = said(front).to_bytes(length);
         if let Some(authority) = self.authorities.get(meeting.key) {
-            authority.sign(&mut bytes);
+            authority.sign_handshake(&mut bytes);
         }
         self.answers.push(&self.counters, (local, remote), Said::Paths(bytes));
     }
@@ -270,7 +270,7 @@ impl Core {
         };
         // One peer may have been met at this address and another may use it for a path, so the cookies decide
         // between the two.
-        let known = self.peers.find(from).into_iter().chain(self.peers.shown(said.front.shown));
+        let known = self.peers.find_address(from).into_iter().chain(self.peers.find_cookie(said.front.shown));
         let known = known.into_iter().find(|key| {
             self.peers.get(*key).is_some_and(|peer| {
                 let (m, front) = (&peer.meeting, &said.front);
@@ -281,16 +281,16 @@ impl Core {
         });
         // Authentication comes last: it costs a MAC, which a host that does not know the cookies must not be
         // able to cause.
-        let genuine =
-            known.filter(|_| said.front.terms == self.terms && self.authorities.of(datagram).is_some());
+        let genuine = known
+            .filter(|_| said.front.terms == self.terms && self.authorities.find_signer(datagram).is_some());
         let Some(key) = genuine else { return self.counters.one(Count::dropped_handshake) };
         if let Some(peer) = self.peers.get_mut(key) {
             peer.heard = peer.heard.max(now);
         }
         match said.kind {
             PathKind::Addresses => self.heard_list(now, key, &said, datagram.len()),
-            PathKind::Challenge => self.challenged(now, key, (local, from), &said, datagram.len()),
-            PathKind::Answer => self.answered(now, key, (local, from), &said),
+            PathKind::Challenge => self.handle_challenge(now, key, (local, from), &said, datagram.len()),
+            PathKind::Answer => self.handle_answer(now, key, (local, from), &said),
         }
     }
 
@@ -372,13 +372,13 @@ impl Core {
 
     /// Begins to prove the pairs of addresses that are worth it.
     fn plan_paths(&mut self, now: Time, key: PeerKey) {
-        let present = self.locals.present();
+        let present = self.locals.present_places();
         let Some(paths) = self.peers.get_mut(key).and_then(|peer| peer.paths.as_mut()) else { return };
         // A peer of an older version never says a list, and would drop every challenge.
         if !paths.is_told() {
             return;
         }
-        while let Some((local, remote)) = paths.candidate(&present) {
+        while let Some((local, remote)) = paths.next_candidate(&present) {
             paths.slots.push(Slot::new(now, local, remote));
         }
         self.tell_paths(key);
@@ -386,7 +386,7 @@ impl Core {
     }
 
     /// The peer wants to know whether this endpoint is here. It is answered as it asked, and asked in turn.
-    fn challenged(
+    fn handle_challenge(
         &mut self,
         now: Time,
         key: PeerKey,
@@ -420,11 +420,11 @@ impl Core {
         self.look_after_paths(now, key);
     }
 
-    fn answered(&mut self, now: Time, key: PeerKey, (local, from): (u8, SocketAddr), said: &PathSaid) {
+    fn handle_answer(&mut self, now: Time, key: PeerKey, (local, from): (u8, SocketAddr), said: &PathSaid) {
         let Some(paths) = self.peers.get_mut(key).and_then(|peer| peer.paths.as_mut()) else { return };
         let aim = paths.aim;
-        let slot = paths.slots.iter_mut().find(|slot| slot.is(local, from));
-        let news = slot.and_then(|slot| slot.answered(now, said.number, said.heard, aim));
+        let slot = paths.slots.iter_mut().find(|slot| slot.has_ends(local, from));
+        let news = slot.and_then(|slot| slot.note_answer(now, said.number, said.heard, aim));
         match news {
             None => return self.counters.one(Count::dropped_handshake),
             Some(News::Opened) => self.path_event(now, key, (local, from), PathEventKind::Opened),
@@ -463,9 +463,9 @@ impl Core {
         let Some(number) = paths.number_of(local, remote).filter(|_| count > 1) else { return };
         // The same mapping as in `Paths::path_of`, before that looks for a path that works.
         let lost = move |entropy: u32| entropy as usize % count == number;
-        self.machine.path_lost(self.clock.input(now), key.host(), &lost);
-        self.nic.input(now);
-        self.drain(now, None);
+        self.machine.path_lost(self.clock.input_time(now), key.host_id(), &lost);
+        self.nic.note_input(now);
+        self.drain_events(now, None);
     }
 
     /// Something is under way with a peer: its paths are watched.
@@ -478,7 +478,7 @@ impl Core {
             return;
         }
         paths.is_watched = true;
-        paths.slots.iter_mut().filter(|slot| slot.proven).for_each(|slot| slot.wake(now));
+        paths.slots.iter_mut().filter(|slot| slot.proven).for_each(|slot| slot.restart_silence(now));
         self.look_after_paths(now, key);
     }
 
@@ -510,9 +510,9 @@ impl Core {
             if single || !(watched || slot.ends_by_itself(aim)) {
                 continue;
             }
-            match slot.care(now, aim) {
+            match slot.next_step(now, aim) {
                 Care::Wait => {}
-                Care::Challenge(bytes) => self.challenge(now, key, number - 1, bytes),
+                Care::Challenge(bytes) => self.send_challenge(now, key, number - 1, bytes),
                 Care::Died => {
                     self.path_event(now, key, pair, PathEventKind::Died);
                     // Once more at once: a path that has just died gets its first challenge now.
@@ -536,7 +536,7 @@ impl Core {
     }
 
     /// A challenge leaves, unless its address is not proven and has had its share.
-    fn challenge(&mut self, now: Time, key: PeerKey, number: usize, bytes: u16) {
+    fn send_challenge(&mut self, now: Time, key: PeerKey, number: usize, bytes: u16) {
         let (Some(peer), sequence) = (self.peers.get_mut(key), self.challenges) else { return };
         let (local_epoch, Some(paths)) = (peer.meeting.local_epoch, &mut peer.paths) else { return };
         let aim = paths.aim;
@@ -545,7 +545,7 @@ impl Core {
         let proven = remote == peer.address || paths.slots.iter().any(|s| s.remote == remote && s.proven);
         let cost = if proven { 0 } else { u64::from(bytes) };
         // A keyed hash, so that only a host that received the challenge can answer it.
-        let challenge = self.secret.cookie(remote, local_epoch, FIRST_CHALLENGE + sequence);
+        let challenge = self.secret.cookie_for(remote, local_epoch, FIRST_CHALLENGE + sequence);
         let withheld = paths.allowance < cost;
         if !withheld {
             paths.allowance -= cost;
@@ -553,7 +553,7 @@ impl Core {
         let slot = &mut paths.slots[number];
         let pair = (slot.local, slot.remote);
         // One that was withheld counts as one that was not answered.
-        slot.ask(now, challenge, bytes, aim);
+        slot.note_challenge(now, challenge, bytes, aim);
         if withheld {
             return;
         }
@@ -586,34 +586,38 @@ impl Core {
         let Some(due) = paths.next_due().map(|due| due.max(now)) else { return };
         if paths.armed.is_none_or(|armed| due < armed) {
             paths.armed = Some(due);
-            self.timers.arm(due, (key, Deadline::Paths));
+            self.timers.arm_deadline(due, (key, Deadline::Paths));
         }
     }
 
     /// Tells the machine how many paths there are to a peer.
     pub(super) fn tell_paths(&mut self, key: PeerKey) {
-        let own = self.locals.count();
+        let own = self.locals.address_count();
         let Some(paths) = self.peers.get(key).and_then(|peer| peer.paths.as_ref()) else { return };
-        let told = paths.told(own);
-        let path = self.paths.get(key.host());
+        let told = paths.path_count(own);
+        let path = self.paths.get(key.host_id());
         if path.paths != told {
-            self.paths.set(key.host(), headway_transport::Path { paths: told, ..path });
+            self.paths.set_path(key.host_id(), headway_transport::Path { paths: told, ..path });
         }
     }
 
     /// The kernel refused a datagram by one of several paths to a peer: it is dead, whatever it was before. Whether it was one.
     pub(super) fn path_refused(&mut self, now: Time, local: u8, remote: SocketAddr) -> bool {
-        let Some(key) = self.peers.find(remote).or_else(|| self.peers.of_path(remote)) else { return false };
+        let Some(key) = self.peers.find_address(remote).or_else(|| self.peers.of_path(remote)) else {
+            return false;
+        };
         let Some(paths) = self.peers.get_mut(key).and_then(|peer| peer.paths.as_mut()) else { return false };
         let several = paths.slots.len() > 1;
-        let Some(slot) = paths.slots.iter_mut().find(|slot| slot.is(local, remote)) else { return false };
+        let Some(slot) = paths.slots.iter_mut().find(|slot| slot.has_ends(local, remote)) else {
+            return false;
+        };
         if !several || !slot.proven {
             // Challenges decide about a path that is not proven yet; with several paths the peer is not blamed
             // for it.
             return several;
         }
         if slot.is_alive() {
-            slot.die(now);
+            slot.mark_dead(now);
             self.path_event(now, key, (local, remote), PathEventKind::Died);
             self.look_after_paths(now, key);
         }
@@ -623,13 +627,15 @@ impl Core {
     /// All paths to peers of which one end has several addresses.
     pub fn path_list(&self) -> Vec<PathInfo> {
         let with_paths = || {
-            self.peers.iter().filter_map(|peer| Some((peer.key.host(), peer.address, peer.paths.as_ref()?)))
+            self.peers
+                .iter_peers()
+                .filter_map(|peer| Some((peer.key.host_id(), peer.address, peer.paths.as_ref()?)))
         };
-        let headers = crate::address::headers(self.local.ip());
+        let headers = crate::address::header_bytes(self.local.ip());
         let numbers: FxHashMap<HostId, &Paths> =
             with_paths().map(|(host, _, paths)| (host, &**paths)).collect();
         let mut shares: FxHashMap<(HostId, usize), PathShare> = FxHashMap::default();
-        self.machine.subflows(&mut |found| {
+        self.machine.visit_subflows(&mut |found| {
             let Some(paths) = numbers.get(&found.peer) else { return };
             let share = shares.entry((found.peer, paths.path_of(found.entropy))).or_default();
             share.weight += found.weight;
@@ -644,9 +650,9 @@ impl Core {
                     peer,
                     local: self.locals.get(slot.local).unwrap_or(self.local),
                     remote: slot.remote,
-                    state: slot.state(paths.aim),
+                    state: slot.path_state(paths.aim),
                     round_trip: slot.round_trip(),
-                    mtu: if slot.carries() > 0 { slot.carries() + headers } else { 0 },
+                    mtu: if slot.longest_carried() > 0 { slot.longest_carried() + headers } else { 0 },
                     counts: slot.counts,
                     share: shares.get(&(host, number)).copied().unwrap_or_default(),
                 })

@@ -29,14 +29,14 @@ impl MachineClock {
     }
 
     /// Something happens now.
-    pub(super) fn input(&mut self, now: Time) -> Time {
+    pub(super) fn input_time(&mut self, now: Time) -> Time {
         self.behind = false;
         self.told = self.told.max(now);
         self.told
     }
 
     /// Time at which the machine hears of its deadline `at`, which is not after `now`.
-    pub(super) fn due(&mut self, at: Time, now: Time) -> Time {
+    pub(super) fn deadline_time(&mut self, at: Time, now: Time) -> Time {
         let earliest = now.saturating_sub(self.most);
         // Never back, never ahead of `now`, and never further back than is made up for. `told` may be ahead of
         // `now` only if the caller's clock went back.
@@ -46,7 +46,7 @@ impl MachineClock {
     }
 
     /// A packet is pulled for a wire that is free at `free`: at what time.
-    pub(super) fn pull(&mut self, free: Time, now: Time) -> Time {
+    pub(super) fn pull_time(&mut self, free: Time, now: Time) -> Time {
         if !self.behind {
             return now;
         }
@@ -74,7 +74,7 @@ mod tests {
     const STEP: Time = Time::ns(120);
 
     /// Turns in 10 ms that each follow the one before by the next step, for a thread that wakes up `late`.
-    fn turns(late: Time) -> u64 {
+    fn count_turns(late: Time) -> u64 {
         let mut clock = MachineClock::new(Time::us(4));
         let (mut now, mut due, mut turns) = (Time::us(1000), Time::us(1000), 0);
         let end = now + Time::ms(10);
@@ -83,8 +83,8 @@ mod tests {
             // with each turn.
             now = due.max(now) + late;
             while due <= now {
-                let at = clock.due(due, now);
-                due = clock.pull(Time::ZERO, now).max(at) + STEP;
+                let at = clock.deadline_time(due, now);
+                due = clock.pull_time(Time::ZERO, now).max(at) + STEP;
                 turns += 1;
             }
             clock.caught_up();
@@ -96,27 +96,31 @@ mod tests {
     fn lateness_costs_no_rate_until_it_is_too_long() {
         let all = Time::ms(10).0 / STEP.0;
         for late in [Time::ns(1), Time::us(5), Time::us(60), LATE - Time::us(1)] {
-            let made = turns(late);
+            let made = count_turns(late);
             // More than `all` by what fits into the last wake-up, which ends after the 10 ms.
             assert!(made >= all && made <= all + LATE.0 / STEP.0 + 2, "{late}: {made} of {all}");
         }
         // Each wake-up makes up for 200 us of 800, so a quarter of the turns is expected.
-        let rare = turns(LATE * 4);
+        let rare = count_turns(LATE * 4);
         assert!(rare < all / 3, "a silence is not made up for: {rare} of {all}");
     }
 
     #[test]
     fn time_never_goes_back_and_never_runs_ahead() {
         let mut clock = MachineClock::new(Time::us(4));
-        assert_eq!(clock.input(Time::us(500)), Time::us(500));
-        assert_eq!(clock.due(Time::us(450), Time::us(520)), Time::us(500), "after what it was told");
-        assert_eq!(clock.due(Time::us(510), Time::us(520)), Time::us(510), "at its own time");
-        assert_eq!(clock.pull(Time::us(505), Time::us(520)), Time::us(510));
-        assert_eq!(clock.pull(Time::us(515), Time::us(520)), Time::us(515), "when the wire became free");
-        assert_eq!(clock.pull(Time::us(530), Time::us(520)), Time::us(520), "and not later than now");
-        assert_eq!(clock.due(Time::us(516), Time::us(521)), Time::us(520));
-        assert_eq!(clock.due(Time::us(600), Time::us(5000)), Time::us(4800), "too long ago");
+        assert_eq!(clock.input_time(Time::us(500)), Time::us(500));
+        assert_eq!(
+            clock.deadline_time(Time::us(450), Time::us(520)),
+            Time::us(500),
+            "after what it was told"
+        );
+        assert_eq!(clock.deadline_time(Time::us(510), Time::us(520)), Time::us(510), "at its own time");
+        assert_eq!(clock.pull_time(Time::us(505), Time::us(520)), Time::us(510));
+        assert_eq!(clock.pull_time(Time::us(515), Time::us(520)), Time::us(515), "when the wire became free");
+        assert_eq!(clock.pull_time(Time::us(530), Time::us(520)), Time::us(520), "and not later than now");
+        assert_eq!(clock.deadline_time(Time::us(516), Time::us(521)), Time::us(520));
+        assert_eq!(clock.deadline_time(Time::us(600), Time::us(5000)), Time::us(4800), "too long ago");
         clock.caught_up();
-        assert_eq!(clock.pull(Time::ZERO, Time::us(5001)), Time::us(5001));
+        assert_eq!(clock.pull_time(Time::ZERO, Time::us(5001)), Time::us(5001));
     }
 }

@@ -32,7 +32,7 @@ use crate::error::Disagreement;
 use crate::exchange::Exchange;
 use crate::generations::Generations;
 use crate::replay::ReplayWindow;
-use crate::scrub::scrubbed;
+use crate::scrub::call_scrubbed;
 use crate::seal::Meeting;
 use headway_packet::session::{Handshake, HandshakeBytes, HandshakeKind, SHARE_BYTES};
 use headway_units::Time;
@@ -124,33 +124,33 @@ impl Answers {
 
 impl Core {
     /// A datagram that should be a handshake.
-    pub(super) fn handshake(&mut self, now: Time, from: SocketAddr, datagram: &[u8]) {
+    pub(super) fn receive_handshake(&mut self, now: Time, from: SocketAddr, datagram: &[u8]) {
         let Some(said) = Handshake::parse(datagram) else {
             return self.counters.one(Count::dropped_malformed);
         };
         // Before anything that it says is used: a host without the key is not even told which terms this one
         // has.
-        let Some(key) = self.authorities.of(datagram) else {
+        let Some(key) = self.authorities.find_signer(datagram) else {
             return self.counters.one(Count::dropped_handshake);
         };
         let received = Heard { said, key };
-        let known = self.peers.find(from);
+        let known = self.peers.find_address(from);
         // A restarted peer answers packets on any path, and that need not be the one where the two met.
         let by_path = || known.or_else(|| self.peers.of_path(from));
         let used = match received.kind {
             // Only questions are refused. An answer to an answer could go back and forth between two hosts for
             // ever.
             HandshakeKind::Hello | HandshakeKind::Confirm if received.terms != self.terms => {
-                self.refuse(from, known, &received)
+                self.answer_refusal(from, known, &received)
             }
             // A share is required where one belongs, and refused elsewhere.
             kind if received.share.is_some() != (kind.has_share() && self.envelope.is_sealed()) => false,
-            HandshakeKind::Hello => self.hello(from, known, &received),
-            HandshakeKind::Welcome => known.is_some_and(|key| self.welcome(now, key, &received)),
-            HandshakeKind::Confirm => self.confirm(now, from, known, &received),
-            HandshakeKind::Accept => known.is_some_and(|key| self.accepted(now, key, &received)),
-            HandshakeKind::Stale => by_path().is_some_and(|key| self.stale(now, key, &received)),
-            HandshakeKind::Refuse => known.is_some_and(|key| self.refused(now, key, &received)),
+            HandshakeKind::Hello => self.answer_hello(from, known, &received),
+            HandshakeKind::Welcome => known.is_some_and(|key| self.handle_welcome(now, key, &received)),
+            HandshakeKind::Confirm => self.handle_confirm(now, from, known, &received),
+            HandshakeKind::Accept => known.is_some_and(|key| self.handle_accept(now, key, &received)),
+            HandshakeKind::Stale => by_path().is_some_and(|key| self.handle_stale(now, key, &received)),
+            HandshakeKind::Refuse => known.is_some_and(|key| self.handle_refusal(now, key, &received)),
         };
         if !used {
             self.counters.one(Count::dropped_handshake);
@@ -158,8 +158,8 @@ impl Core {
     }
 
     /// Sends the handshake that a peer has to answer next, and waits for the answer.
-    pub(super) fn greet(&mut self, now: Time, key: PeerKey) {
-        let round_trip = self.paths.get(key.host()).max_rtt;
+    pub(super) fn send_greeting(&mut self, now: Time, key: PeerKey) {
+        let round_trip = self.paths.get(key.host_id()).max_rtt;
         let Some(peer) = self.peers.get_mut(key) else { return };
         let kind = if peer.phase == Phase::Hello { HandshakeKind::Hello } else { HandshakeKind::Confirm };
         let first = round_trip.saturating_mul(2).max(FIRST_WAIT);
@@ -173,18 +173,18 @@ impl Core {
         }
         // After several attempts it would be unknown which one the answer is to.
         let alone = peer.attempts == 1;
-        peer.probing.greeted(now, alone);
+        peer.probing.note_handshake(now, alone);
         peer.answer_due = now.saturating_add(wait);
         let (address, meeting, due) = (peer.address, peer.meeting, peer.answer_due);
-        self.timers.arm(due, (key, Deadline::Handshake));
-        self.say(kind, address, &meeting);
+        self.timers.arm_deadline(due, (key, Deadline::Handshake));
+        self.send_handshake(kind, address, &meeting);
     }
 
     /// Says `kind` in a meeting.
-    pub(super) fn say(&mut self, kind: HandshakeKind, to: SocketAddr, m: &Meeting) {
+    pub(super) fn send_handshake(&mut self, kind: HandshakeKind, to: SocketAddr, m: &Meeting) {
         let authority = self.authorities.get(m.key);
         // Said in each handshake: AES is used only if both hosts announce it as their faster cipher.
-        let cipher = authority.map_or(0, |authority| authority.cipher() as u8);
+        let cipher = authority.map_or(0, |authority| authority.announced_cipher() as u8);
         let handshake = Handshake {
             kind,
             terms: self.terms,
@@ -196,28 +196,28 @@ impl Core {
             mac: [0; 16],
             share: authority.map(|_| m.share),
         };
-        let mut bytes = handshake.bytes();
+        let mut bytes = handshake.to_bytes();
         if let Some(authority) = authority {
-            authority.sign(&mut bytes);
+            authority.sign_handshake(&mut bytes);
         }
-        self.answers.push(&self.counters, (self.locals.home(), to), Said::Handshake(bytes));
+        self.answers.push(&self.counters, (self.locals.home_place(), to), Said::Handshake(bytes));
     }
 
     /// This endpoint's epoch and cookie for the sender of a handshake, whether it is in the table or not.
-    fn own(&self, from: SocketAddr, known: Option<PeerKey>, said: &Handshake) -> (u64, u64) {
+    fn own_identity(&self, from: SocketAddr, known: Option<PeerKey>, said: &Handshake) -> (u64, u64) {
         match known.and_then(|key| self.peers.get(key)) {
-            None => (self.epoch, self.secret.cookie(from, self.epoch, 0)),
+            None => (self.epoch, self.secret.cookie_for(from, self.epoch, 0)),
             // The next incarnation has to show the next cookie; the one that was used cannot admit it.
             Some(peer) if peer.phase == Phase::Met && !is_met(peer, said) => {
                 let epoch = peer.meeting.local_epoch;
-                (epoch, self.secret.cookie(from, epoch, peer.before + 1))
+                (epoch, self.secret.cookie_for(from, epoch, peer.before + 1))
             }
             Some(peer) => (peer.meeting.local_epoch, peer.meeting.expected),
         }
     }
 
     /// Answers a handshake by `kind`, without any state.
-    fn reply(
+    fn send_reply(
         &mut self,
         kind: HandshakeKind,
         to: SocketAddr,
@@ -225,47 +225,47 @@ impl Core {
         shown: u64,
         to_what: &Heard,
     ) {
-        let (local_epoch, expected) = self.own(to, known, to_what);
+        let (local_epoch, expected) = self.own_identity(to, known, to_what);
         let (peer_epoch, key) = (to_what.epoch, to_what.key);
-        self.say(
+        self.send_handshake(
             kind,
             to,
             &Meeting { local_epoch, peer_epoch, shown, expected, cipher: 0, key, share: NO_SHARE },
         );
     }
 
-    fn hello(&mut self, from: SocketAddr, known: Option<PeerKey>, hello: &Heard) -> bool {
-        self.reply(HandshakeKind::Welcome, from, known, hello.offered, hello);
+    fn answer_hello(&mut self, from: SocketAddr, known: Option<PeerKey>, hello: &Heard) -> bool {
+        self.send_reply(HandshakeKind::Welcome, from, known, hello.offered, hello);
         true
     }
 
     /// Answers a host that runs something else.
-    fn refuse(&mut self, from: SocketAddr, known: Option<PeerKey>, said: &Heard) -> bool {
+    fn answer_refusal(&mut self, from: SocketAddr, known: Option<PeerKey>, said: &Heard) -> bool {
         self.counters.one(Count::handshakes_refused);
-        self.reply(HandshakeKind::Refuse, from, known, said.offered, said);
+        self.send_reply(HandshakeKind::Refuse, from, known, said.offered, said);
         true
     }
 
     /// The peer runs something else: nothing can be sent to it.
-    fn refused(&mut self, now: Time, key: PeerKey, refuse: &Handshake) -> bool {
+    fn handle_refusal(&mut self, now: Time, key: PeerKey, refuse: &Handshake) -> bool {
         // A session that works is not ended by a refusal, which may be a late answer to an earlier hello.
-        let asked = |peer: &&Peer| peer.phase != Phase::Met && answers(peer, refuse);
+        let asked = |peer: &&Peer| peer.phase != Phase::Met && answers_last(peer, refuse);
         let known = self.peers.get(key).filter(asked).is_some() && refuse.terms != self.terms;
         if known {
             let disagreement = Disagreement { ours: self.terms, theirs: refuse.terms };
-            self.forget(now, key, SendError::Refused(disagreement));
+            self.forget_peer(now, key, SendError::Refused(disagreement));
         }
         known
     }
 
-    fn welcome(&mut self, now: Time, key: PeerKey, welcome: &Heard) -> bool {
+    fn handle_welcome(&mut self, now: Time, key: PeerKey, welcome: &Heard) -> bool {
         // First: a measurement shows a number of its own in place of the cookie, and the checks below would
         // refuse it.
         if self.probe_answered(now, key, welcome) {
             return true;
         }
         let Some(peer) = self.peers.get_mut(key) else { return false };
-        if !answers(peer, welcome) || peer.phase == Phase::Met {
+        if !answers_last(peer, welcome) || peer.phase == Phase::Met {
             return false;
         }
         if peer.phase == Phase::Confirm {
@@ -274,7 +274,7 @@ impl Core {
             return is_met(peer, welcome);
         }
         if welcome.terms != self.terms {
-            return self.refused(now, key, welcome);
+            return self.handle_refusal(now, key, welcome);
         }
         if !self.begin_exchange(key) {
             return false;
@@ -286,13 +286,19 @@ impl Core {
         // Before `greet`, which notes the departure of the confirmation in the same place.
         self.greeting_answered(now, key);
         // The confirmation has to show the peer's cookie, so it is stored before `greet` sends one.
-        self.meet(key, welcome);
-        self.greet(now, key);
+        self.store_identity(key, welcome);
+        self.send_greeting(now, key);
         true
     }
 
-    fn confirm(&mut self, now: Time, from: SocketAddr, known: Option<PeerKey>, confirm: &Heard) -> bool {
-        let (epoch, cookie) = self.own(from, known, confirm);
+    fn handle_confirm(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        known: Option<PeerKey>,
+        confirm: &Heard,
+    ) -> bool {
+        let (epoch, cookie) = self.own_identity(from, known, confirm);
         if confirm.shown != cookie || confirm.peer_epoch != epoch {
             // Tells a host that confirms an older meeting which cookie would be right now.
             self.answer_stale(now, from, confirm.epoch, confirm.shown);
@@ -303,12 +309,12 @@ impl Core {
             Some(peer) if goes_before(peer, confirm) => {
                 // Once more, so that it is answered even if it was lost and nothing waits for it any more.
                 let (address, meeting) = (peer.address, peer.meeting);
-                self.say(HandshakeKind::Confirm, address, &meeting);
+                self.send_handshake(HandshakeKind::Confirm, address, &meeting);
                 return true;
             }
             Some(peer) if peer.phase == Phase::Met && !is_met(peer, confirm) => {
                 let key = peer.key;
-                self.replace(now, key)
+                self.replace_peer(now, key)
             }
             Some(peer) => Some(peer.key),
         };
@@ -318,18 +324,18 @@ impl Core {
             self.counters.one(Count::dropped_no_place);
             return true;
         };
-        self.established(now, key, confirm, (epoch, cookie))
+        self.complete_meeting(now, key, confirm, (epoch, cookie))
     }
 
     /// The peer has shown that it hears: it is met, and told so.
-    fn established(&mut self, now: Time, key: PeerKey, confirm: &Heard, own: (u64, u64)) -> bool {
+    fn complete_meeting(&mut self, now: Time, key: PeerKey, confirm: &Heard, own: (u64, u64)) -> bool {
         let Some(peer) = self.peers.get_mut(key) else { return false };
         // A repeated confirmation of a peer that is met only has its acceptance repeated: new keys would break
         // the session.
         if peer.phase != Phase::Met {
             // A place that was made by forgetting another has a newer epoch than the one that the peer has heard.
             (peer.meeting.local_epoch, peer.meeting.expected) = own;
-            self.meet(key, confirm);
+            self.store_identity(key, confirm);
             if !self.begin_exchange(key) || !self.end_exchange(now, key, confirm) {
                 return false;
             }
@@ -338,14 +344,14 @@ impl Core {
         (peer.phase, peer.heard) = (Phase::Met, now);
         let (address, meeting) = (peer.address, peer.meeting);
         self.ready.push(key);
-        self.say(HandshakeKind::Accept, address, &meeting);
+        self.send_handshake(HandshakeKind::Accept, address, &meeting);
         self.met_with_addresses(now, key);
-        self.probe(now, key);
+        self.send_probe(now, key);
         true
     }
 
     /// Stores the epoch, cipher and key that the other side has said in its handshake.
-    fn meet(&mut self, key: PeerKey, handshake: &Heard) {
+    fn store_identity(&mut self, key: PeerKey, handshake: &Heard) {
         let Some(peer) = self.peers.get_mut(key) else { return };
         // The new incarnation counts its datagrams from 0 again.
         peer.replay = ReplayWindow::default();
@@ -362,7 +368,7 @@ impl Core {
             peer.exchange = Exchange::new();
         }
         // A repeated confirmation says the same half again, and costs no second exchange.
-        peer.meeting.share = peer.exchange.as_ref().map_or(NO_SHARE, Exchange::share);
+        peer.meeting.share = peer.exchange.as_ref().map_or(NO_SHARE, Exchange::public_half);
         peer.exchange.is_some()
     }
 
@@ -375,16 +381,16 @@ impl Core {
         let Some(peer) = self.peers.get_mut(key) else { return false };
         // Used up, even if the handshake fails.
         let exchange = peer.exchange.take();
-        peer.generations = scrubbed(|| {
-            let chain = authority.agree(&peer.meeting, &mut exchange?, share)?;
+        peer.generations = call_scrubbed(|| {
+            let chain = authority.agree_chains(&peer.meeting, &mut exchange?, share)?;
             Generations::new(now, chain).map(Box::new)
         });
         peer.generations.is_some()
     }
 
-    fn accepted(&mut self, now: Time, key: PeerKey, accept: &Heard) -> bool {
+    fn handle_accept(&mut self, now: Time, key: PeerKey, accept: &Heard) -> bool {
         let Some(peer) = self.peers.get_mut(key) else { return false };
-        if !answers(peer, accept) || !is_met(peer, accept) {
+        if !answers_last(peer, accept) || !is_met(peer, accept) {
             return false;
         }
         if peer.phase == Phase::Confirm {
@@ -396,7 +402,7 @@ impl Core {
             self.ready.push(key);
             self.greeting_answered(now, key);
             self.met_with_addresses(now, key);
-            self.probe(now, key);
+            self.send_probe(now, key);
         }
         true
     }
@@ -406,7 +412,7 @@ impl Core {
         if !self.answers.allow_stale(now) {
             return self.counters.one(Count::answers_withheld);
         }
-        let known = self.peers.find(from);
+        let known = self.peers.find_address(from);
         let meeting = match known.and_then(|key| self.peers.get(key)) {
             // `shown` is the wrong cookie: by it the sender recognises that the answer is to its own datagram.
             Some(peer) => Meeting { peer_epoch, shown, ..peer.meeting },
@@ -415,7 +421,7 @@ impl Core {
                 // sender has.
                 let key = self.answers.to_strangers % self.authorities.len().max(1);
                 self.answers.to_strangers = self.answers.to_strangers.wrapping_add(1);
-                let expected = self.secret.cookie(from, self.epoch, 0);
+                let expected = self.secret.cookie_for(from, self.epoch, 0);
                 Meeting {
                     local_epoch: self.epoch,
                     peer_epoch,
@@ -427,10 +433,10 @@ impl Core {
                 }
             }
         };
-        self.say(HandshakeKind::Stale, from, &meeting);
+        self.send_handshake(HandshakeKind::Stale, from, &meeting);
     }
 
-    fn stale(&mut self, now: Time, key: PeerKey, stale: &Handshake) -> bool {
+    fn handle_stale(&mut self, now: Time, key: PeerKey, stale: &Handshake) -> bool {
         let Some(peer) = self.peers.get(key) else { return false };
         let meeting = &peer.meeting;
         let about_us = stale.shown == meeting.shown && stale.peer_epoch == meeting.local_epoch;
@@ -438,10 +444,10 @@ impl Core {
         if peer.phase == Phase::Hello || !about_us {
             return false;
         }
-        if let Some(fresh) = self.replace(now, key)
+        if let Some(fresh) = self.replace_peer(now, key)
             && self.peers.get(fresh).is_some_and(|peer| !peer.waiting.is_empty())
         {
-            self.greet(now, fresh);
+            self.send_greeting(now, fresh);
         }
         true
     }
@@ -462,6 +468,6 @@ fn goes_before(peer: &Peer, confirm: &Heard) -> bool {
 }
 
 /// True if a handshake answers this endpoint's last message to the peer.
-fn answers(peer: &Peer, handshake: &Handshake) -> bool {
+fn answers_last(peer: &Peer, handshake: &Handshake) -> bool {
     handshake.shown == peer.meeting.expected && handshake.peer_epoch == peer.meeting.local_epoch
 }

@@ -13,7 +13,9 @@ use crate::buffers::{Buffer, Buffers, is_kept};
 use crate::stream::Sink;
 use bytes::Bytes;
 use headway_packet::session::{SESSION_HEADER, Session};
-use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind, PacketView, Stamps, WIRE_FRONT, covered};
+use headway_packet::{
+    Ecn, HostId, Packet, PacketFlags, PacketKind, PacketView, Stamps, WIRE_FRONT, covered_front,
+};
 use headway_transport::Endpoint;
 use headway_units::Time;
 use std::net::SocketAddr;
@@ -30,7 +32,7 @@ pub(super) struct Incoming {
 }
 
 impl Incoming {
-    pub(super) fn bytes(&self) -> u64 {
+    pub(super) fn message_bytes(&self) -> u64 {
         self.bytes
     }
 }
@@ -47,16 +49,16 @@ enum Data {
 
 impl Data {
     /// Takes bytes of a message of so many.
-    fn write(&mut self, buffers: &Buffers, whole: u64, offset: u64, payload: &[u8]) {
+    fn write_payload(&mut self, buffers: &Buffers, whole: u64, offset: u64, payload: &[u8]) {
         if matches!(self, Data::Announced) {
             // Memory is taken with the first data: an announcement is charged for it, but costs none.
-            *self = Data::Buffer(buffers.take(whole as usize));
+            *self = Data::Buffer(buffers.take_buffer(whole as usize));
         }
         match self {
             Data::Buffer(buffer) => {
                 let start = offset as usize;
                 // `check_incoming` has compared the payload with index and length, so this always fits.
-                if let Some(room) = buffer.room().get_mut(start..start + payload.len()) {
+                if let Some(room) = buffer.spare_bytes().get_mut(start..start + payload.len()) {
                     room.copy_from_slice(payload);
                 }
             }
@@ -76,7 +78,7 @@ pub(super) struct Arriving<'a> {
 
 impl Core {
     /// A datagram that should be a packet.
-    pub(super) fn packet(
+    pub(super) fn receive_packet(
         &mut self,
         now: Time,
         (local, from): (u8, SocketAddr),
@@ -85,9 +87,9 @@ impl Core {
     ) {
         let length = datagram.len() as u64;
         let parsed = match PacketView::parse(datagram) {
-            Ok(view) => {
-                view.session().map(|session| (view.packet(), session, view.envelope(), view.stamps()))
-            }
+            Ok(view) => view
+                .session_fields()
+                .map(|session| (view.to_packet(), session, view.envelope(), view.port_stamps())),
             Err(_) => None,
         };
         let Some((packet, session, envelope, stamps)) = parsed else {
@@ -100,15 +102,15 @@ impl Core {
         if envelope != self.envelope {
             return self.counters.one(Count::dropped_malformed);
         }
-        let returned = packet.kind == PacketKind::Header && packet.flags.has(PacketFlags::BOUNCED);
+        let returned = packet.kind == PacketKind::Header && packet.flags.has_all(PacketFlags::BOUNCED);
         let genuine = match returned {
-            true => self.recognise(from, &session, datagram),
-            false => self.authenticate(now, from, &session, packet.kind, datagram),
+            true => self.recognise_returned(from, &session, datagram),
+            false => self.authenticate_packet(now, from, &session, packet.kind, datagram),
         };
         match genuine {
             Ok((key, payload)) => {
                 let by = self.arrived_by(key, local, from, length);
-                self.accept(now, key, Arriving { packet, payload, stamps }, (ecn, by));
+                self.accept_packet(now, key, Arriving { packet, payload, stamps }, (ecn, by));
             }
             Err(reason) => {
                 self.counters.one(reason);
@@ -120,7 +122,7 @@ impl Core {
     }
 
     /// Sender and payload of a datagram, if it comes from an incarnation that has been met, and is new.
-    fn authenticate<'a>(
+    fn authenticate_packet<'a>(
         &mut self,
         now: Time,
         from: SocketAddr,
@@ -130,9 +132,9 @@ impl Core {
     ) -> Result<(PeerKey, &'a [u8]), Count> {
         // The cookie is compared before the seal is opened: a host off the path does not know it, and must not
         // cost a decryption.
-        let Some(key) = self.peers.sender(from, session.cookie) else {
+        let Some(key) = self.peers.find_sender(from, session.cookie) else {
             // A peer that shows the right cookie, from where it has not said to be, has not restarted.
-            let strays = self.peers.shown(session.cookie).is_some();
+            let strays = self.peers.find_cookie(session.cookie).is_some();
             return Err(if strays { Count::dropped_unknown_epoch } else { Count::dropped_cookie });
         };
         let peer = self.peers.get_mut(key).ok_or(Count::dropped_cookie)?;
@@ -144,7 +146,7 @@ impl Core {
             return Err(Count::dropped_unknown_epoch);
         }
         let (front, rest) = datagram.split_first_chunk_mut::<WIRE_FRONT>().ok_or(Count::dropped_malformed)?;
-        let rest = rest.get_mut(self.envelope.stamps()..).ok_or(Count::dropped_malformed)?;
+        let rest = rest.get_mut(self.envelope.stamp_bytes()..).ok_or(Count::dropped_malformed)?;
         let payload: &[u8] = match &mut peer.generations {
             // The peer has this endpoint's half of the exchange, and its own is on its way.
             // An exchange has not ended, so no keys exist that could open it.
@@ -155,22 +157,23 @@ impl Core {
                 rest
             }
             Some(generations) => {
-                let (generation, number) = generations.opening(session.counter)?;
+                let (generation, number) = generations.opening_keys(session.counter)?;
                 let seals = &generation.seals;
                 let payload = if kind == PacketKind::Header {
                     // A switch has cut the payload off, and its seal.
                     seals.headers.is_genuine(false, front, rest).then_some(&[][..])
                 } else {
-                    let check = self.envelope.before(kind) - self.envelope.stamps() - SESSION_HEADER;
+                    let check =
+                        self.envelope.bytes_before(kind) - self.envelope.stamp_bytes() - SESSION_HEADER;
                     let sealed = rest.get_mut(check..).ok_or(Count::dropped_malformed)?;
-                    seals.open(session.counter, &covered(front), sealed)
+                    seals.open_payload(session.counter, &covered_front(front), sealed)
                 };
                 let payload = payload.ok_or(Count::dropped_forged)?;
                 // Only after the seal was opened: a forged number must not shut the genuine datagram out.
                 generation.replay.insert(number);
-                if let Some(at) = generations.opened(now, session.counter, &self.config.renewal) {
+                if let Some(at) = generations.note_opened(now, session.counter, &self.config.renewal) {
                     self.counters.one(Count::keys_renewed);
-                    self.timers.arm(at, (key, Deadline::Retire));
+                    self.timers.arm_deadline(at, (key, Deadline::Retire));
                 }
                 payload
             }
@@ -187,7 +190,7 @@ impl Core {
 
     /// Checks that a header that a switch returned is of a datagram that was sent from here to this peer, and comes
     /// back for the first time.
-    fn recognise<'a>(
+    fn recognise_returned<'a>(
         &mut self,
         from: SocketAddr,
         session: &Session,
@@ -195,21 +198,22 @@ impl Core {
     ) -> Result<(PeerKey, &'a [u8]), Count> {
         // The cookie in a returned header is the peer's, not this endpoint's, so the address has to find the
         // peer.
-        let key = self.peers.find(from).or_else(|| self.peers.of_path(from)).ok_or(Count::dropped_late)?;
+        let key =
+            self.peers.find_address(from).or_else(|| self.peers.of_path(from)).ok_or(Count::dropped_late)?;
         let peer = self.peers.get_mut(key).ok_or(Count::dropped_late)?;
         let meeting = &peer.meeting;
         if (session.src_epoch, session.cookie) != (meeting.local_epoch, meeting.shown) {
             return Err(Count::dropped_late);
         }
         let (front, rest) = datagram.split_first_chunk::<WIRE_FRONT>().ok_or(Count::dropped_malformed)?;
-        let check = rest.get(self.envelope.stamps()..).ok_or(Count::dropped_malformed)?;
+        let check = rest.get(self.envelope.stamp_bytes()..).ok_or(Count::dropped_malformed)?;
         match &mut peer.generations {
             // This number has not been sent yet, so no switch can have returned it.
             None if session.counter >= peer.counter => return Err(Count::dropped_forged),
             None if !peer.returned.is_new(session.counter) => return Err(Count::dropped_replayed),
             None => peer.returned.insert(session.counter),
             Some(generations) => {
-                let (generation, number) = generations.returning(session.counter)?;
+                let (generation, number) = generations.returning_keys(session.counter)?;
                 if !generation.seals.headers.is_genuine(true, front, check) {
                     return Err(Count::dropped_forged);
                 }
@@ -231,29 +235,35 @@ impl Core {
     }
 
     /// Gives a genuine packet to the machine, unless it says what cannot be.
-    fn accept(&mut self, now: Time, key: PeerKey, arriving: Arriving<'_>, (ecn, by): (Ecn, Option<u32>)) {
+    fn accept_packet(
+        &mut self,
+        now: Time,
+        key: PeerKey,
+        arriving: Arriving<'_>,
+        (ecn, by): (Ecn, Option<u32>),
+    ) {
         let Arriving { mut packet, payload, stamps } = arriving;
         // A mark means something on data alone: an answer may have travelled with the byte of the data before it.
         let ecn = if packet.is_data() || packet.kind == PacketKind::Header { ecn } else { Ecn::NotEct };
         // Addresses in the header are words for other programs to read; the machine knows peers by their place
         // in the table.
-        (packet.src, packet.dst, packet.ecn) = (key.host(), SELF, ecn);
+        (packet.src, packet.dst, packet.ecn) = (key.host_id(), SELF, ecn);
         // Each end numbers paths for itself.
         packet.entropy = by.unwrap_or(packet.entropy);
-        let call = packet.flags.has(PacketFlags::CALL);
+        let call = packet.flags.has_all(PacketFlags::CALL);
         // Machines do not know the flag, which is between the two endpoints.
         packet.flags = PacketFlags(packet.flags.0 & !PacketFlags::CALL.0);
         // Elsewhere, in grants too, it is a time that is echoed.
         if packet.kind == PacketKind::Token && packet.lifetime != Time::MAX {
             // If packets travel in batches, a frame time may be shorter than it takes a thread to act on one.
-            let late = if self.nic.turns() > Time::ZERO { LATE } else { Time::ZERO };
+            let late = if self.nic.turn_time() > Time::ZERO { LATE } else { Time::ZERO };
             // Bounded before the sum, which would overflow for a lifetime that a peer made up.
             packet.lifetime = packet.lifetime.min(LONGEST) + late;
         }
         // No port gives a rate of nothing, nor has one.
-        let possible = (!packet.flags.has(PacketFlags::RATE) || packet.token > 0)
+        let possible = (!packet.flags.has_all(PacketFlags::RATE) || packet.token > 0)
             && stamps.is_some() == self.envelope.is_stamped();
-        let returned = packet.flags.has(PacketFlags::BOUNCED);
+        let returned = packet.flags.has_all(PacketFlags::BOUNCED);
         let checked = match packet.kind {
             _ if !possible => Err(Count::dropped_inconsistent),
             PacketKind::Header if !returned => self.check_incoming(now, key, &packet, call),
@@ -273,25 +283,25 @@ impl Core {
             self.counters.one(Count::marks_received);
             if let Some(peer) = self.peers.get(key) {
                 let address = peer.address;
-                self.note(now, address, packet.message, MessageEventKind::Marked);
+                self.note_event(now, address, packet.message, MessageEventKind::Marked);
             }
         }
         if packet.kind == PacketKind::Ack {
             // Before the machine takes it: with the last acknowledgement the machine ends the message, and its
             // watch is gone.
-            self.acknowledged(now, key, &packet);
+            self.note_acknowledgement(now, key, &packet);
         }
         // Compared before and after, because a machine does not say whether it has taken a new message.
         let live = self.machine.live_messages();
-        let told = self.clock.input(now);
+        let told = self.clock.input_time(now);
         match &stamps {
-            None => self.machine.receive(told, &packet),
+            None => self.machine.receive_packet(told, &packet),
             Some(stamps) => self.machine.receive_stamped(told, &packet, stamps),
         }
         // An idle machine is ready to send from this input on, however late the thread pulls.
-        self.nic.input(now);
+        self.nic.note_input(now);
         let kept = self.machine.live_messages() > live;
-        self.drain(now, Some(&Arriving { packet, payload, stamps }));
+        self.drain_events(now, Some(&Arriving { packet, payload, stamps }));
         if opened && !kept {
             // The machine has refused it, or it is complete already.
             self.drop_incoming(key, packet.message);
@@ -306,14 +316,14 @@ impl Core {
         packet: &Packet,
         call: bool,
     ) -> Result<bool, Count> {
-        let name = (key.host(), packet.message);
-        let packets = self.sizes.packets(packet.message_bytes);
+        let name = (key.host_id(), packet.message);
+        let packets = self.sizes.packets_of(packet.message_bytes);
         let fits = |count: u32| u64::from(count) <= packets;
         let data = packet.is_data();
         if data && self.sizes.payload_of(packet.message_bytes, packet.index.into()) != packet.payload {
             return Err(Count::dropped_inconsistent);
         }
-        if packet.message_bytes > self.limits().message_bytes {
+        if packet.message_bytes > self.memory_limits().message_bytes {
             return Err(Count::dropped_oversized);
         }
         let within = fits(packet.count) && u64::from(packet.index) < packets;
@@ -334,25 +344,25 @@ impl Core {
             }
             return if same { Ok(false) } else { Err(Count::dropped_inconsistent) };
         }
-        self.pay(now, key, packet, call).map(|()| true)
+        self.charge_message(now, key, packet, call).map(|()| true)
     }
 
     /// Checks that a message from a peer is known: other packets about it must not create state.
     fn check_known(&self, key: PeerKey, packet: &Packet) -> Result<(), Count> {
-        let name = (key.host(), packet.message);
+        let name = (key.host_id(), packet.message);
         let known = self.incoming.contains_key(&name) || self.finished.contains(name.0, name.1);
         if known { Ok(()) } else { Err(Count::dropped_late) }
     }
 
     /// Takes the memory for a message heard of for the first time.
-    fn pay(&mut self, now: Time, key: PeerKey, packet: &Packet, call: bool) -> Result<(), Count> {
+    fn charge_message(&mut self, now: Time, key: PeerKey, packet: &Packet, call: bool) -> Result<(), Count> {
         // Numbers above the watermark are kept one by one (`FinishedMessages`), so a peer may not spread them
         // out.
-        let ahead = packet.message.checked_sub(self.finished.below(key.host()));
+        let ahead = packet.message.checked_sub(self.finished.finished_below(key.host_id()));
         if ahead.is_none_or(|ahead| ahead >= NUMBERS_AHEAD) {
             return Err(Count::dropped_too_many);
         }
-        let most = self.limits().peer_messages;
+        let most = self.memory_limits().peer_messages;
         let peer = self.peers.get_mut(key).ok_or(Count::dropped_late)?;
         if peer.incoming >= most {
             return Err(Count::dropped_too_many);
@@ -366,15 +376,15 @@ impl Core {
         // The whole length is charged at once: a message that begins must not run out of memory halfway.
         let held = if sink.is_some() { 0 } else { packet.message_bytes };
         let cost = held + MESSAGE_COST + PACKET_COST * u64::from(packet.count);
-        let total = self.memory.charge(cost).ok_or(Count::dropped_no_memory)?;
+        let total = self.memory.try_charge(cost).ok_or(Count::dropped_no_memory)?;
         // If this fails, `total` is dropped and gives its bytes back.
-        let own = peer.memory.charge(cost).ok_or(Count::dropped_no_memory)?;
+        let own = peer.memory.try_charge(cost).ok_or(Count::dropped_no_memory)?;
         peer.incoming += 1;
         let charges = Charges([total, own]);
         let data = sink.map_or(Data::Announced, Data::Sink);
         let incoming = Incoming { bytes: packet.message_bytes, call, data, charges };
-        self.incoming.insert((key.host(), packet.message), incoming);
-        self.listen(now, key);
+        self.incoming.insert((key.host_id(), packet.message), incoming);
+        self.watch_silence(now, key);
         Ok(())
     }
 
@@ -382,8 +392,8 @@ impl Core {
     fn check_answer(&self, key: PeerKey, packet: &Packet) -> Result<(), Count> {
         let peer = self.peers.get(key).ok_or(Count::dropped_late)?;
         let place = peer.open.get(&packet.message).ok_or(Count::dropped_late)?;
-        let bytes = self.outgoing.get(*place).map_or(0, super::outgoing::Outgoing::bytes);
-        let packets = self.sizes.packets(bytes);
+        let bytes = self.outgoing.get(*place).map_or(0, super::outgoing::Outgoing::message_bytes);
+        let packets = self.sizes.packets_of(bytes);
         let end = u64::from(packet.index) + u64::from(packet.count.max(1));
         let possible = match packet.kind {
             // They name no packet.
@@ -404,7 +414,7 @@ impl Core {
     }
 
     /// Bytes of a message are here for the first time.
-    pub(super) fn delivered(
+    pub(super) fn store_payload(
         &mut self,
         now: Time,
         name: (HostId, u32),
@@ -416,19 +426,19 @@ impl Core {
         if let Some(Arriving { packet, payload, .. }) = arriving {
             // All packets but the last are full, so the index alone says where the payload belongs.
             let offset = u64::from(packet.index) * u64::from(self.sizes.payload);
-            incoming.data.write(&self.buffers, incoming.bytes, offset, payload);
+            incoming.data.write_payload(&self.buffers, incoming.bytes, offset, payload);
             if self.tidy_at.is_none() && is_kept(incoming.bytes as usize) {
                 self.tidy_at = Some(now.saturating_add(TIDY));
             }
         }
         if let Some(peer) = self.peers.of_host(name.0) {
             let address = peer.address;
-            self.note(now, address, name.1, MessageEventKind::Delivered { bytes });
+            self.note_event(now, address, name.1, MessageEventKind::Delivered { bytes });
         }
     }
 
     /// A message is complete.
-    pub(super) fn completed(&mut self, now: Time, src: HostId, number: u32) {
+    pub(super) fn complete_message(&mut self, now: Time, src: HostId, number: u32) {
         let Some(incoming) = self.incoming.remove(&(src, number)) else { return };
         // Before anything can fail below: a copy of a malformed call must not open the message again.
         self.finished.insert(src, number);
@@ -436,7 +446,7 @@ impl Core {
         peer.incoming -= 1;
         let (address, peer_epoch) = (peer.address, peer.meeting.peer_epoch);
         self.counters.one(Count::messages_received);
-        self.note(now, address, number, MessageEventKind::Completed { bytes: incoming.bytes });
+        self.note_event(now, address, number, MessageEventKind::Completed { bytes: incoming.bytes });
         let whole = match incoming.data {
             Data::Buffer(buffer) => buffer.into_bytes(),
             Data::Announced | Data::Sink(_) => Bytes::new(),
@@ -456,7 +466,7 @@ impl Core {
 
     /// Gives back the charge of a message that the machine did not take.
     fn drop_incoming(&mut self, key: PeerKey, number: u32) {
-        if self.incoming.remove(&(key.host(), number)).is_some()
+        if self.incoming.remove(&(key.host_id(), number)).is_some()
             && let Some(peer) = self.peers.get_mut(key)
         {
             peer.incoming -= 1;

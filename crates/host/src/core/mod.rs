@@ -23,7 +23,7 @@ mod round_trip;
 mod turns;
 mod watch;
 
-use crate::address::headers;
+use crate::address::header_bytes;
 use crate::budget::{Budget, Charge};
 use crate::buffers::Buffers;
 use crate::config::{Config, Limits, MAX_MTU, MIN_MTU, Renewal, RoundTrip};
@@ -142,12 +142,12 @@ pub struct Memory(Arc<Budget>);
 impl Memory {
     /// Memory for a message of `bytes`, if it is there.
     pub fn reserve(&self, bytes: u64) -> Option<Reservation> {
-        self.0.charge(bytes.saturating_add(crate::budget::MESSAGE_COST)).map(Reservation)
+        self.0.try_charge(bytes.saturating_add(crate::budget::MESSAGE_COST)).map(Reservation)
     }
 
     /// Bytes taken now.
     pub fn used(&self) -> u64 {
-        self.0.used()
+        self.0.used_bytes()
     }
 }
 
@@ -287,16 +287,16 @@ impl Core {
         identity: Identity,
         counters: Arc<Counters>,
     ) -> Result<Core, ConfigError> {
-        check(config)?;
+        check_config(config)?;
         if config.other_key.is_some() && !config.admission.seals() {
             return Err(ConfigError::OtherKeyAlone);
         }
         // Keys may come from `Config` and not from a file, which is checked where it is read.
-        if config.keys().any(PreSharedKey::is_zero) {
+        if config.shared_keys().any(PreSharedKey::is_zero) {
             return Err(ConfigError::ZeroKey);
         }
         let mut config = config.clone();
-        let found = headway_transport::registry::find(&config.transport);
+        let found = headway_transport::registry::find_entry(&config.transport);
         if found.is_some_and(|found| found.capabilities.shared_clock) {
             // Measured round trips differ from host to host, and with them the rounds that hosts have to count together.
             config.round_trip = RoundTrip::Given;
@@ -309,19 +309,19 @@ impl Core {
         let terms = Terms::new(&config.transport, config.mtu);
         let terms = terms.ok_or_else(|| ConfigError::UnknownTransport(config.transport.clone()))?;
         // Hosts with a key speak another version of the session, so one without it is refused by name.
-        let terms = if config.admission.seals() { terms.sealed() } else { terms };
+        let terms = if config.admission.seals() { terms.with_seal() } else { terms };
         Ok(Core {
             machine,
             clock: MachineClock::new(nic.catch_up()),
             paths,
             nic,
             sizes,
-            envelope: config.envelope(),
+            envelope: config.packet_envelope(),
             local,
             locals: Locals::new(local),
             challenges: 0,
             secret: identity.secret,
-            authorities: Authorities::new(config.keys(), config.cipher),
+            authorities: Authorities::new(config.shared_keys(), config.cipher),
             terms,
             epoch: identity.epoch,
             peers: Peers::default(),
@@ -352,7 +352,7 @@ impl Core {
 
     /// Bytes of the largest datagram.
     pub fn datagram_bytes(&self) -> usize {
-        usize::from(self.config.mtu - headers(self.local.ip()))
+        usize::from(self.config.mtu - header_bytes(self.local.ip()))
     }
 
     /// Messages that the transport holds state for.
@@ -371,19 +371,19 @@ impl Core {
         if self.outgoing.len() + self.incoming.len() > FEW {
             return false;
         }
-        let sent = self.outgoing.iter().map(|(_, out)| out.bytes());
-        sent.chain(self.incoming.values().map(Incoming::bytes)).all(|bytes| bytes <= SMALL)
+        let sent = self.outgoing.iter().map(|(_, out)| out.message_bytes());
+        sent.chain(self.incoming.values().map(Incoming::message_bytes)).all(|bytes| bytes <= SMALL)
     }
 
     /// Measurements of the machine until `now`, and the round trips that it saw.
     pub fn measured(&self, now: Time) -> Measured {
-        let (gauges, round_trips) = (self.machine.gauges(now), self.machine.round_trips().cloned());
+        let (gauges, round_trips) = (self.machine.collect_gauges(now), self.machine.round_trips().cloned());
         Measured { at: now, gauges, round_trips, base_round_trips: self.base_round_trips() }
     }
 
     /// Counters of the host's own link.
     pub fn nic(&self) -> PortCounters {
-        self.nic.counters()
+        self.nic.port_counters()
     }
 
     /// A datagram arrived from `from`, with these ECN bits in its IP header. Its bytes are opened in place.
@@ -402,8 +402,8 @@ impl Core {
         // handshake, so they are asked for first.
         match datagram.first() {
             Some(_) if is_about_paths(datagram) => self.about_paths(now, local, from, datagram),
-            Some(&first) if first >= HANDSHAKE_BASE => self.handshake(now, from, datagram),
-            _ => self.packet(now, (local, from), ecn, datagram),
+            Some(&first) if first >= HANDSHAKE_BASE => self.receive_handshake(now, from, datagram),
+            _ => self.receive_packet(now, (local, from), ecn, datagram),
         }
         self.admit_ready(now);
     }
@@ -425,11 +425,11 @@ impl Core {
     /// Tells the machine of its first deadline if that has come; returns true if it had.
     fn machine_deadline(&mut self, now: Time) -> bool {
         let Some(at) = self.machine.next_timeout().filter(|&at| at <= now) else { return false };
-        let told = self.clock.due(at, now);
-        self.machine.timeout(told);
+        let told = self.clock.deadline_time(at, now);
+        self.machine.handle_timeout(told);
         // As of the deadline, not of the late wake-up: what it lets go was ready then.
-        self.nic.input(at);
-        self.drain(now, None);
+        self.nic.note_input(at);
+        self.drain_events(now, None);
         true
     }
 
@@ -468,7 +468,7 @@ impl Core {
             if !self.clock.is_behind() {
                 self.machine_deadline(until);
             }
-            let told = self.clock.pull(self.nic.free_at(), now);
+            let told = self.clock.pull_time(self.nic.free_at(), now);
             let Some(mut packet) = self.machine.poll_transmit(told) else {
                 self.nic.machine_idle();
                 if self.machine_deadline(until) {
@@ -486,9 +486,9 @@ impl Core {
             let echo = if self.envelope.is_stamped() { self.machine.poll_echo() } else { None };
             // Charged to the link even if `emit` drops the packet below, as it does for a message that has
             // failed alone.
-            self.nic.transmit(now, &mut packet);
-            self.drain(now, None);
-            if let Some(transmit) = self.emit(now, &packet, &echo.unwrap_or_default(), buffer) {
+            self.nic.transmit_packet(now, &mut packet);
+            self.drain_events(now, None);
+            if let Some(transmit) = self.write_datagram(now, &packet, &echo.unwrap_or_default(), buffer) {
                 self.counters.one(Count::datagrams_sent);
                 self.counters.add(Count::bytes_sent, transmit.length as u64);
                 return Some(transmit);
@@ -498,39 +498,39 @@ impl Core {
     }
 
     /// Takes the events of the machine; `current` is the packet that it has just been given.
-    fn drain(&mut self, now: Time, current: Option<&Arriving<'_>>) {
+    fn drain_events(&mut self, now: Time, current: Option<&Arriving<'_>>) {
         while let Some(event) = self.machine.poll_event() {
             match event {
                 EndpointEvent::Delivered { src, message, bytes, .. } => {
-                    self.delivered(now, (src, message), bytes, current);
+                    self.store_payload(now, (src, message), bytes, current);
                 }
-                EndpointEvent::Completed { src, message, .. } => self.completed(now, src, message),
-                EndpointEvent::Acknowledged { tag } => self.ended(now, tag, Ok(())),
+                EndpointEvent::Completed { src, message, .. } => self.complete_message(now, src, message),
+                EndpointEvent::Acknowledged { tag } => self.end_message(now, tag, Ok(())),
                 EndpointEvent::Failed { tag, reason } => {
                     // While a peer is dismissed, its machine only knows that it was told to forget; the cause
                     // is known here.
                     let error = self.failing.unwrap_or(SendError::GaveUp(reason));
-                    self.ended(now, tag, Err(error));
+                    self.end_message(now, tag, Err(error));
                 }
             }
         }
     }
 
-    fn note(&mut self, at: Time, peer: SocketAddr, message: u32, what: MessageEventKind) {
+    fn note_event(&mut self, at: Time, peer: SocketAddr, message: u32, what: MessageEventKind) {
         // Events are made only if anybody reads them: there are several for each packet.
         if self.config.observer.is_some() || trace::wanted() {
             self.events.push_back(CoreEvent::Message(MessageEvent { at, peer, message, what }));
         }
     }
 
-    fn limits(&self) -> &Limits {
+    fn memory_limits(&self) -> &Limits {
         &self.config.limits
     }
 }
 
-fn check(config: &Config) -> Result<(), ConfigError> {
+fn check_config(config: &Config) -> Result<(), ConfigError> {
     let mtu = u64::from(config.mtu);
-    if config.envelope().is_stamped() && mtu < u64::from(MIN_MTU) + STAMPS_BYTES as u64 {
+    if config.packet_envelope().is_stamped() && mtu < u64::from(MIN_MTU) + STAMPS_BYTES as u64 {
         // 378 = `MIN_MTU` + 122 bytes of stamps.
         let range = "from 378 to 9216 with a transport that needs telemetry";
         return Err(ConfigError::Range { what: "mtu", value: mtu, range });
@@ -550,7 +550,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     }
     let largest = config.limits.message_bytes;
     // Packets count in 32 bits on the wire.
-    if config.sizes().packets(largest) > u64::from(u32::MAX) {
+    if config.sizes().packets_of(largest) > u64::from(u32::MAX) {
         let range = "at most 2^32 - 1 packets of the MTU";
         return Err(ConfigError::Range { what: "limits.message_bytes", value: largest, range });
     }
@@ -565,7 +565,14 @@ fn check(config: &Config) -> Result<(), ConfigError> {
 }
 
 /// A message as the machine is given it.
-fn message(id: u32, dst: HostId, bytes: u64, options: &SendOptions, entropy: u32, tag: u32) -> Message {
+fn machine_message(
+    id: u32,
+    dst: HostId,
+    bytes: u64,
+    options: &SendOptions,
+    entropy: u32,
+    tag: u32,
+) -> Message {
     Message {
         id,
         dst,

@@ -5,8 +5,8 @@ use super::watch::Watch;
 use super::{
     Command, Core, CoreEvent, Count, MessageEventKind, Purpose, Reservation, SendError, SendOptions, Transmit,
 };
-use super::{message, tos};
-use crate::address::{is_of_family, word};
+use super::{machine_message, tos};
+use crate::address::{address_word, is_of_family};
 use crate::budget::{Budget, Charge, MESSAGE_COST};
 use crate::stream::Body;
 use bytes::Bytes;
@@ -47,11 +47,11 @@ pub(super) struct Outgoing {
 }
 
 impl Outgoing {
-    pub(super) fn peer(&self) -> PeerKey {
+    pub(super) fn peer_key(&self) -> PeerKey {
         self.peer
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    pub(super) fn message_bytes(&self) -> u64 {
         let header = if self.call { CALL_HEADER } else { 0 };
         header as u64 + self.body.bytes()
     }
@@ -68,12 +68,12 @@ impl Outgoing {
 
     /// True if a packet is one of this message. A machine may still have one of a message that is over, whose
     /// place another has by now.
-    fn has(&self, peer: PeerKey, packet: &Packet) -> bool {
+    fn has_packet(&self, peer: PeerKey, packet: &Packet) -> bool {
         !self.over && self.peer == peer && self.number == Some(packet.message)
     }
 
     /// Copies bytes of the message from `offset` on.
-    fn copy(&self, offset: u64, to: &mut [u8]) {
+    fn copy_bytes(&self, offset: u64, to: &mut [u8]) {
         let header = if self.call { &self.header[..] } else { &[] };
         // Beyond the header `get` fails and the front is empty: all bytes come from the body.
         let front = header.get(offset as usize..).unwrap_or_default();
@@ -82,7 +82,7 @@ impl Outgoing {
         head.copy_from_slice(front);
         // Offsets count from the front of the message, and the body begins behind its header.
         let start = (offset + front.len() as u64).saturating_sub(header.len() as u64);
-        self.body.copy(start, rest);
+        self.body.copy_bytes(start, rest);
     }
 }
 
@@ -115,14 +115,14 @@ impl Core {
     /// A message to send.
     pub fn send(&mut self, now: Time, command: Command) {
         let ticket = command.ticket;
-        if let Err(error) = self.submit(now, command) {
+        if let Err(error) = self.submit_message(now, command) {
             self.counters.one(Count::messages_failed);
             self.events.push_back(CoreEvent::Sent { ticket, at: now, outcome: Err(error) });
         }
         self.admit_ready(now);
     }
 
-    fn submit(&mut self, now: Time, command: Command) -> Result<(), SendError> {
+    fn submit_message(&mut self, now: Time, command: Command) -> Result<(), SendError> {
         if !is_of_family(command.peer.ip(), self.local.ip()) {
             return Err(SendError::OtherFamily);
         }
@@ -147,7 +147,7 @@ impl Core {
             reserved: Some(command.charge),
             charge: None,
         };
-        let (bytes, limit) = (out.bytes(), self.limits().message_bytes);
+        let (bytes, limit) = (out.message_bytes(), self.memory_limits().message_bytes);
         if bytes > limit {
             return Err(SendError::TooLong { bytes, limit });
         }
@@ -161,7 +161,7 @@ impl Core {
         if !peer.is_busy() {
             peer.heard = peer.heard.max(now);
         }
-        if !self.charge(place, &memory) {
+        if !self.charge_peer(place, &memory) {
             self.outgoing.remove(place);
             return Err(SendError::Full { scope: "to this peer" });
         }
@@ -170,15 +170,15 @@ impl Core {
         match peer.phase {
             Phase::Met => self.ready.push(key),
             // Otherwise a handshake is under way already, and its deadline repeats it.
-            Phase::Hello | Phase::Confirm if peer.attempts == 0 => self.greet(now, key),
+            Phase::Hello | Phase::Confirm if peer.attempts == 0 => self.send_greeting(now, key),
             Phase::Hello | Phase::Confirm => {}
         }
-        self.listen(now, key);
+        self.watch_silence(now, key);
         Ok(())
     }
 
     fn peer_for(&mut self, now: Time, to: SocketAddr, only: Option<u64>) -> Result<PeerKey, SendError> {
-        let known = self.peers.find(to);
+        let known = self.peers.find_address(to);
         if let Some(epoch) = only {
             let peer = known.and_then(|key| self.peers.get(key));
             let same = peer.filter(|peer| peer.meeting.peer_epoch == epoch);
@@ -189,20 +189,26 @@ impl Core {
     }
 
     /// Charges a message to its peer's share; returns true if that had room.
-    fn charge(&mut self, place: usize, memory: &Arc<Budget>) -> bool {
+    fn charge_peer(&mut self, place: usize, memory: &Arc<Budget>) -> bool {
         let Some(out) = self.outgoing.get_mut(place) else { return false };
-        let header = out.bytes() - out.body.bytes();
-        out.charge = memory.charge(header + out.body.held() + MESSAGE_COST);
+        let header = out.message_bytes() - out.body.bytes();
+        out.charge = memory.try_charge(header + out.body.held_bytes() + MESSAGE_COST);
         out.charge.is_some()
     }
 
     /// Moves a message that waited to its peer's new incarnation.
-    pub(super) fn rehome(&mut self, now: Time, place: usize, key: PeerKey, memory: &Arc<Budget>) {
+    pub(super) fn move_to_incarnation(
+        &mut self,
+        now: Time,
+        place: usize,
+        key: PeerKey,
+        memory: &Arc<Budget>,
+    ) {
         let Some(out) = self.outgoing.get_mut(place) else { return };
         out.peer = key;
         let failure = if out.only_epoch.is_some() {
             Some(SendError::PeerRestarted)
-        } else if !self.charge(place, memory) {
+        } else if !self.charge_peer(place, memory) {
             Some(SendError::Full { scope: "to this peer" })
         } else {
             None
@@ -212,7 +218,7 @@ impl Core {
                 // Before `discard`, so that a free place of the slab is not left in the queue.
                 peer.waiting.retain(|&other| other != place);
             }
-            self.discard(now, place, error);
+            self.discard_message(now, place, error);
         }
     }
 
@@ -220,7 +226,7 @@ impl Core {
     pub(super) fn admit_ready(&mut self, now: Time) {
         while let Some(key) = self.ready.pop() {
             while let Some(place) = self.next_to_open(key) {
-                self.open(now, key, place);
+                self.open_message(now, key, place);
             }
         }
     }
@@ -239,7 +245,7 @@ impl Core {
         self.peers.get_mut(key)?.waiting.remove(place)
     }
 
-    fn open(&mut self, now: Time, key: PeerKey, place: usize) {
+    fn open_message(&mut self, now: Time, key: PeerKey, place: usize) {
         self.take_turn(now, key, place);
         let (Some(peer), Some(out)) = (self.peers.get_mut(key), self.outgoing.get_mut(place)) else { return };
         let number = peer.next_message;
@@ -248,27 +254,28 @@ impl Core {
         out.number = Some(number);
         // Its time without progress begins now, not when the application sent it.
         out.watch = Watch::new(now);
-        out.unsent = self.sizes.packets(out.bytes());
+        out.unsent = self.sizes.packets_of(out.message_bytes());
         // An odd step that visits every value; the paths that hashes choose differ from message to message.
         self.entropy = self.entropy.wrapping_add(0x9e37_79b1);
         let several = peer.paths.as_mut().filter(|paths| paths.slots.len() > 1);
         let own = several.map_or(self.entropy, |paths| paths.next_path());
         let entropy = out.options.entropy.unwrap_or(own);
-        let opened = message(number, key.host(), out.bytes(), &out.options, entropy, place as u32);
+        let opened =
+            machine_message(number, key.host_id(), out.message_bytes(), &out.options, entropy, place as u32);
         let (address, what) =
-            (peer.address, MessageEventKind::Opened { ticket: out.ticket, bytes: out.bytes() });
-        self.note(now, address, number, what);
+            (peer.address, MessageEventKind::Opened { ticket: out.ticket, bytes: out.message_bytes() });
+        self.note_event(now, address, number, what);
         // A message is the occasion for another measurement; an endpoint without messages measures nothing.
-        self.probe(now, key);
-        self.machine.open(self.clock.input(now), &opened);
+        self.send_probe(now, key);
+        self.machine.open_message(self.clock.input_time(now), &opened);
         // After the machine has it: only messages that are open have a deadline for progress.
-        self.watch(now, key);
-        self.nic.input(now);
-        self.drain(now, None);
+        self.watch_progress(now, key);
+        self.nic.note_input(now);
+        self.drain_events(now, None);
     }
 
     /// The machine is done with a message.
-    pub(super) fn ended(&mut self, now: Time, tag: u32, outcome: Result<(), SendError>) {
+    pub(super) fn end_message(&mut self, now: Time, tag: u32, outcome: Result<(), SendError>) {
         // First, because it reads the entry that is removed next.
         self.end_turn(tag as usize);
         let Some(out) = self.outgoing.try_remove(tag as usize) else { return };
@@ -289,7 +296,7 @@ impl Core {
             Err(_) => (Count::messages_failed, MessageEventKind::Failed { ticket }),
         };
         self.counters.one(count);
-        self.note(now, address, number, what);
+        self.note_event(now, address, number, what);
         self.events.push_back(CoreEvent::Sent { ticket, at: now, outcome });
     }
 
@@ -305,13 +312,13 @@ impl Core {
         let address = self.peers.get(out.peer).map(|peer| peer.address);
         self.counters.one(Count::messages_failed);
         if let Some(address) = address {
-            self.note(now, address, number, MessageEventKind::Failed { ticket });
+            self.note_event(now, address, number, MessageEventKind::Failed { ticket });
         }
         self.events.push_back(CoreEvent::Sent { ticket, at: now, outcome: Err(error) });
     }
 
     /// Fails a message that the machine never had.
-    pub(super) fn discard(&mut self, now: Time, place: usize, error: SendError) {
+    pub(super) fn discard_message(&mut self, now: Time, place: usize, error: SendError) {
         if let Some(out) = self.outgoing.try_remove(place) {
             self.counters.one(Count::messages_failed);
             self.events.push_back(CoreEvent::Sent { ticket: out.ticket, at: now, outcome: Err(error) });
@@ -319,7 +326,7 @@ impl Core {
     }
 
     /// Writes the datagram of a packet that the machine has made, with the stamps that it takes along.
-    pub(super) fn emit(
+    pub(super) fn write_datagram(
         &mut self,
         now: Time,
         packet: &Packet,
@@ -329,13 +336,15 @@ impl Core {
         let peer = self.peers.of_host(packet.dst).filter(|peer| peer.phase == Phase::Met)?;
         let key = peer.key;
         let out = match packet.is_data() {
-            true => Some(self.outgoing.get_mut(packet.tag as usize).filter(|out| out.has(key, packet))?),
+            true => {
+                Some(self.outgoing.get_mut(packet.tag as usize).filter(|out| out.has_packet(key, packet))?)
+            }
             false => None,
         };
         let sealed = self.envelope.is_sealed();
         let counter = match &mut peer.generations {
             // A number is used up even if the packet cannot be written below: a skipped nonce does no harm.
-            Some(generations) => generations.number(now, &self.config.renewal)?,
+            Some(generations) => generations.next_number(now, &self.config.renewal)?,
             // Nothing leaves in the clear where it is to be sealed.
             None if sealed => return None,
             None => {
@@ -344,12 +353,12 @@ impl Core {
             }
         };
         let mut packet = *packet;
-        packet.src = HostId(word(self.local.ip()));
-        packet.dst = HostId(word(peer.address.ip()));
+        packet.src = HostId(address_word(self.local.ip()));
+        packet.dst = HostId(address_word(peer.address.ip()));
         let meeting = &peer.meeting;
         let session = Session { src_epoch: meeting.local_epoch, cookie: meeting.shown, counter };
         let out = out.map(|out| {
-            if out.watch.sent(now, packet.index) {
+            if out.watch.note_sent(now, packet.index) {
                 peer.progressed = now;
                 out.unsent = out.unsent.saturating_sub(1);
             }
@@ -361,19 +370,20 @@ impl Core {
         let front = packet.emit_session(&session, self.envelope, echo, buffer).ok()?;
         let (header, rest) = buffer.split_at_mut(front);
         let (covered, rest_of_front) = header.split_first_chunk_mut::<WIRE_FRONT>()?;
-        let check = rest_of_front.get_mut(self.envelope.stamps()..)?;
+        let check = rest_of_front.get_mut(self.envelope.stamp_bytes()..)?;
         let payload = rest.get_mut(..usize::from(packet.payload))?;
         if let Some(out) = out {
-            out.copy(u64::from(packet.index) * u64::from(self.sizes.payload), payload);
+            out.copy_bytes(u64::from(packet.index) * u64::from(self.sizes.payload), payload);
         }
         let mut length = front + payload.len();
         if let Some(generations) = &peer.generations {
-            let seals = generations.sealing(counter)?;
+            let seals = generations.sealing_keys(counter)?;
             if packet.is_data() {
-                check.copy_from_slice(&seals.headers.make(covered));
+                check.copy_from_slice(&seals.headers.make_check(covered));
             }
             // After the flags and the check are written: the seal covers all that switches may not change.
-            let tag = seals.seal(session.counter, &headway_packet::covered(covered), payload)?;
+            let tag =
+                seals.seal_payload(session.counter, &headway_packet::covered_front(covered), payload)?;
             buffer.get_mut(length..length + SEAL_TAG)?.copy_from_slice(&tag);
             length += SEAL_TAG;
         }
@@ -382,16 +392,16 @@ impl Core {
             let number = paths.path_of(packet.entropy);
             &mut paths.slots[number]
         });
-        let (local, to) = slot.map_or((self.locals.home(), address), |slot| {
+        let (local, to) = slot.map_or((self.locals.home_place(), address), |slot| {
             slot.counts.packets_sent += 1;
             slot.counts.bytes_sent += length as u64;
             (slot.local, slot.remote)
         });
         if packet.is_data() {
-            let (bytes, again) = (packet.payload.into(), packet.flags.has(PacketFlags::AGAIN));
+            let (bytes, again) = (packet.payload.into(), packet.flags.has_all(PacketFlags::AGAIN));
             let what =
                 if again { MessageEventKind::Repeated { bytes } } else { MessageEventKind::Sent { bytes } };
-            self.note(now, address, packet.message, what);
+            self.note_event(now, address, packet.message, what);
         }
         if packet.is_data() && self.outgoing.get(packet.tag as usize).is_some_and(|out| out.unsent == 0) {
             self.end_turn(packet.tag as usize);

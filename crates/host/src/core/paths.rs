@@ -167,13 +167,13 @@ impl Slot {
     }
 
     /// The path by which two endpoints have met. It carries packets until it is found not to.
-    fn home(now: Time, local: u8, remote: SocketAddr, aim: Aim) -> Slot {
+    fn home_path(now: Time, local: u8, remote: SocketAddr, aim: Aim) -> Slot {
         // The MTU is part of the terms of the handshake, so full datagrams are taken to arrive until a
         // challenge shows otherwise.
         Slot { proven: true, carries: aim.longest, ..Slot::new(now, local, remote) }
     }
 
-    pub(super) fn state(&self, aim: Aim) -> PathState {
+    pub(super) fn path_state(&self, aim: Aim) -> PathState {
         match () {
             () if !self.proven => PathState::Proving,
             // Before the lengths, which are those of before it died.
@@ -185,7 +185,7 @@ impl Slot {
     }
 
     fn is_usable(&self, aim: Aim) -> bool {
-        self.state(aim) == PathState::Open
+        self.path_state(aim) == PathState::Open
     }
 
     /// Its round trip, smoothed; `None` before the first answer.
@@ -194,30 +194,30 @@ impl Slot {
     }
 
     /// Longest datagram that is known to arrive; 0 before the first answer.
-    pub(super) fn carries(&self) -> u16 {
+    pub(super) fn longest_carried(&self) -> u16 {
         self.carries
     }
 
     /// Time at which the path needs its next step.
-    pub(super) fn due(&self) -> Time {
+    pub(super) fn next_due(&self) -> Time {
         self.due
     }
 
     /// Longest wait for an answer before another challenge leaves.
-    fn wait(&self, aim: Aim) -> Time {
+    fn answer_wait(&self, aim: Aim) -> Time {
         let known = self.srtt.map_or(LEAST_WAIT, |rtt| rtt.saturating_mul(3)).max(LEAST_WAIT);
         // At most a quarter of the time-out, so that several challenges are lost before a path counts as dead.
         known.saturating_mul(1 << self.missed.min(6)).min((aim.timeout / 4).max(LEAST_WAIT))
     }
 
     /// So long after the last answer it is dead.
-    fn patience(&self, aim: Aim) -> Time {
+    fn silence_limit(&self, aim: Aim) -> Time {
         // A path whose answers take longer than the time-out would otherwise die and return without end.
         aim.timeout.max(self.srtt.unwrap_or_default().saturating_mul(4))
     }
 
     /// Something is under way after a pause without challenges: the silence until now means nothing.
-    pub(super) fn wake(&mut self, now: Time) {
+    pub(super) fn restart_silence(&mut self, now: Time) {
         self.heard = self.heard.max(now);
         // A search that is under way goes on: to clear its challenges would count their lengths as never tried.
         if !self.is_trying_lengths() {
@@ -227,7 +227,7 @@ impl Slot {
     }
 
     /// Next step for the path at this time.
-    pub(super) fn care(&mut self, now: Time, aim: Aim) -> Care {
+    pub(super) fn next_step(&mut self, now: Time, aim: Aim) -> Care {
         if now < self.due {
             return Care::Wait;
         }
@@ -240,13 +240,13 @@ impl Slot {
                 Care::Challenge(CHALLENGE_BYTES as u16)
             };
         }
-        let state = self.state(aim);
+        let state = self.path_state(aim);
         // While lengths are tried, what is not answered may have been too long.
         let trying = state == PathState::Sizing || (state == PathState::Narrow && self.is_searching());
         // A path that was not asked has not been silent.
-        let silent = self.missed > 0 && now >= self.heard.saturating_add(self.patience(aim));
+        let silent = self.missed > 0 && now >= self.heard.saturating_add(self.silence_limit(aim));
         if self.alive && silent && !trying {
-            self.die(now);
+            self.mark_dead(now);
             return Care::Died;
         }
         match state {
@@ -307,7 +307,7 @@ impl Slot {
     }
 
     /// A challenge leaves.
-    pub(super) fn ask(&mut self, now: Time, number: u64, bytes: u16, aim: Aim) {
+    pub(super) fn note_challenge(&mut self, now: Time, number: u64, bytes: u16, aim: Aim) {
         // The oldest has waited longest, and its answer is the least likely to come.
         if self.asked.len() == MOST_ASKED {
             self.asked.pop_front();
@@ -317,27 +317,27 @@ impl Slot {
         if bytes >= aim.longest {
             (self.unanswered_full, self.full_at) = (self.unanswered_full + 1, now);
         }
-        let settled = self.missed == 0 && matches!(self.state(aim), PathState::Open | PathState::Narrow);
+        let settled = self.missed == 0 && matches!(self.path_state(aim), PathState::Open | PathState::Narrow);
         let pause = match () {
             () if self.proven && !self.alive => {
                 // A dead path is asked less and less often, but for ever: it is taken back when it answers.
                 self.pause = self.pause.saturating_mul(2).min(LONGEST_PAUSE);
                 self.pause
             }
-            () if settled && !(self.state(aim) == PathState::Narrow && self.is_searching()) => {
+            () if settled && !(self.path_state(aim) == PathState::Narrow && self.is_searching()) => {
                 aim.timeout / 4
             }
-            () => self.wait(aim),
+            () => self.answer_wait(aim),
         };
         // Never at once, or `look_after_paths` would not come to an end.
         self.due = now.saturating_add(pause.max(Time::us(1)));
     }
 
     /// An answer has come. `None` when it is to nothing that was asked.
-    pub(super) fn answered(&mut self, now: Time, number: u64, bytes: u64, aim: Aim) -> Option<News> {
+    pub(super) fn note_answer(&mut self, now: Time, number: u64, bytes: u64, aim: Aim) -> Option<News> {
         let place = self.asked.iter().position(|asked| asked.number == number)?;
         let asked = self.asked[place];
-        let before = self.state(aim);
+        let before = self.path_state(aim);
         // Those before it were overtaken, or are lost.
         self.asked.drain(..=place);
         // Exact even after repetitions, because each challenge has a number of its own.
@@ -362,7 +362,7 @@ impl Slot {
             // A length that was thought too long has arrived after all, so the upper end means nothing.
             self.too_long = if asked.bytes >= self.too_long { u16::MAX } else { self.too_long };
         }
-        let after = self.state(aim);
+        let after = self.path_state(aim);
         let more = match after {
             PathState::Sizing => true,
             PathState::Narrow => self.is_searching(),
@@ -374,7 +374,7 @@ impl Slot {
     }
 
     /// No answer comes any more.
-    pub(super) fn die(&mut self, now: Time) {
+    pub(super) fn mark_dead(&mut self, now: Time) {
         self.alive = false;
         self.counts.deaths += 1;
         self.asked.clear();
@@ -383,7 +383,7 @@ impl Slot {
 
     /// True if it is on the way to a state that lasts.
     pub(super) fn ends_by_itself(&self, aim: Aim) -> bool {
-        match self.state(aim) {
+        match self.path_state(aim) {
             PathState::Proving | PathState::Sizing => true,
             PathState::Narrow => self.is_searching(),
             PathState::Open | PathState::Dead => false,
@@ -394,7 +394,7 @@ impl Slot {
         self.alive
     }
 
-    pub(super) fn is(&self, local: u8, remote: SocketAddr) -> bool {
+    pub(super) fn has_ends(&self, local: u8, remote: SocketAddr) -> bool {
         (self.local, self.remote) == (local, remote)
     }
 }
@@ -432,7 +432,7 @@ pub(super) struct Paths {
 impl Paths {
     pub(super) fn new(now: Time, local: u8, home: SocketAddr, aim: Aim) -> Paths {
         Paths {
-            slots: vec![Slot::home(now, local, home, aim)],
+            slots: vec![Slot::home_path(now, local, home, aim)],
             unproven: Vec::new(),
             theirs: vec![home],
             their_number: 0,
@@ -469,7 +469,7 @@ impl Paths {
 
     /// The number of a path; `None` of a pair of addresses that is none.
     pub(super) fn number_of(&self, local: u8, remote: SocketAddr) -> Option<usize> {
-        self.slots.iter().position(|slot| slot.is(local, remote))
+        self.slots.iter().position(|slot| slot.has_ends(local, remote))
     }
 
     /// True if the peer has named this address, or was met there.
@@ -505,7 +505,7 @@ impl Paths {
     }
 
     /// A pair to try: one that has an address in it, of this endpoint or of the peer, that no other path has.
-    pub(super) fn candidate(&self, locals: &[u8]) -> Option<(u8, SocketAddr)> {
+    pub(super) fn next_candidate(&self, locals: &[u8]) -> Option<(u8, SocketAddr)> {
         let (ours, theirs) = (locals.len(), self.theirs.len());
         if ours == 0 || theirs == 0 || self.slots.len() >= MOST_PATHS {
             return None;
@@ -522,7 +522,7 @@ impl Paths {
             // A pair whose addresses both have paths adds no link, only more subflows on the same ones.
             let new = !self.slots.iter().any(|slot| slot.local == local)
                 || !self.slots.iter().any(|slot| slot.remote == remote);
-            let known = self.slots.iter().any(|slot| slot.is(local, remote));
+            let known = self.slots.iter().any(|slot| slot.has_ends(local, remote));
             new && !known && !self.unproven.contains(&(local, remote))
         })
     }
@@ -531,13 +531,13 @@ impl Paths {
     pub(super) fn next_due(&self) -> Option<Time> {
         let wanted = |slot: &&Slot| self.is_watched || slot.ends_by_itself(self.aim);
         // A single path is not watched, so its time would be due for ever.
-        let slots = self.slots.iter().filter(|_| self.slots.len() > 1).filter(wanted).map(Slot::due);
+        let slots = self.slots.iter().filter(|_| self.slots.len() > 1).filter(wanted).map(Slot::next_due);
         slots.chain(self.say_at).min()
     }
 
     /// Number of paths for a machine. While the peer has not said its addresses, there will be one for each
     /// of this endpoint's.
-    pub(super) fn told(&self, own: usize) -> u32 {
+    pub(super) fn path_count(&self, own: usize) -> u32 {
         let waits = !self.is_told() && self.say_at.is_some();
         self.slots.len().max(if waits { own } else { 1 }) as u32
     }

@@ -34,7 +34,7 @@ pub(super) struct PeerKey {
 
 impl PeerKey {
     /// Its number in the machine.
-    pub(super) fn host(self) -> HostId {
+    pub(super) fn host_id(self) -> HostId {
         // 0 is this host itself (`SELF`).
         HostId(self.place as u32 + 1)
     }
@@ -151,17 +151,17 @@ impl Peers {
         self.places.len()
     }
 
-    pub(super) fn find(&self, address: SocketAddr) -> Option<PeerKey> {
+    pub(super) fn find_address(&self, address: SocketAddr) -> Option<PeerKey> {
         self.by_address.get(&address).map(|&place| self.places[place].key)
     }
 
     /// The peer that shows this cookie, where one end has several addresses.
-    pub(super) fn shown(&self, cookie: u64) -> Option<PeerKey> {
+    pub(super) fn find_cookie(&self, cookie: u64) -> Option<PeerKey> {
         self.by_cookie.get(&cookie).copied()
     }
 
     /// A peer shows a cookie from several addresses.
-    pub(super) fn show(&mut self, cookie: u64, key: PeerKey) {
+    pub(super) fn register_cookie(&mut self, cookie: u64, key: PeerKey) {
         self.by_cookie.insert(cookie, key);
     }
 
@@ -176,8 +176,8 @@ impl Peers {
     }
 
     /// The peer that sends from an address with this cookie.
-    pub(super) fn sender(&self, from: SocketAddr, cookie: u64) -> Option<PeerKey> {
-        let met = self.find(from);
+    pub(super) fn find_sender(&self, from: SocketAddr, cookie: u64) -> Option<PeerKey> {
+        let met = self.find_address(from);
         let expected = met.and_then(|key| self.get(key)).map(|peer| peer.meeting.expected);
         // Without peers of several addresses the address alone decides, and no further look-up is paid for.
         if expected == Some(cookie) || self.by_cookie.is_empty() {
@@ -189,7 +189,7 @@ impl Peers {
         };
         // A cookie from an address that its peer has not named is not followed there; `met` then fails by its
         // cookie.
-        self.shown(cookie).filter(says).or(met)
+        self.find_cookie(cookie).filter(says).or(met)
     }
 
     pub(super) fn get(&self, key: PeerKey) -> Option<&Peer> {
@@ -206,7 +206,7 @@ impl Peers {
         self.places.get_mut((host.0 as usize).checked_sub(1)?)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Peer> {
+    pub(super) fn iter_peers(&self) -> impl Iterator<Item = &Peer> {
         self.places.iter().map(|(_, peer)| peer)
     }
 
@@ -222,15 +222,15 @@ impl Peers {
 impl Core {
     /// A place for a host that is not in the table; an idle one makes room.
     pub(super) fn add_peer(&mut self, now: Time, address: SocketAddr) -> Option<PeerKey> {
-        if self.peers.len() >= self.limits().peers as usize {
+        if self.peers.len() >= self.memory_limits().peers as usize {
             // A peer with work is never evicted: a stranger could otherwise make messages fail.
             let key = self.peers.least_needed()?;
             self.counters.one(Count::peers_evicted);
-            self.forget(now, key, SendError::PeerRestarted);
+            self.forget_peer(now, key, SendError::PeerRestarted);
         }
         let local_epoch = self.epoch;
-        let expected = self.secret.cookie(address, local_epoch, 0);
-        let memory = Budget::new(self.limits().peer_bytes);
+        let expected = self.secret.cookie_for(address, local_epoch, 0);
+        let memory = Budget::new(self.memory_limits().peer_bytes);
         self.peers.made += 1;
         let place = self.peers.places.vacant_entry();
         let key = PeerKey { place: place.key(), serial: self.peers.made };
@@ -273,17 +273,17 @@ impl Core {
         self.peers.by_address.insert(address, key.place);
         let (path, _) = self.given_path(address);
         // Machines ask for a path when a message begins (`PathTable`), so it is set with the place.
-        self.paths.set(key.host(), self.config.path_over(path));
+        self.paths.set_path(key.host_id(), self.config.path_over(path));
         Some(key)
     }
 
     /// Something is under way with a peer: it must not be silent for too long. Nothing wakes an endpoint for a peer with
     /// which nothing is under way.
-    pub(super) fn listen(&mut self, now: Time, key: PeerKey) {
+    pub(super) fn watch_silence(&mut self, now: Time, key: PeerKey) {
         self.watch_paths(now, key);
         let Some(peer) = self.peers.get_mut(key).filter(|peer| !peer.listening) else { return };
         peer.listening = true;
-        self.timers.arm(now.saturating_add(self.config.peer_timeout), (key, Deadline::Silence));
+        self.timers.arm_deadline(now.saturating_add(self.config.peer_timeout), (key, Deadline::Silence));
     }
 
     pub(super) fn peer_deadline(&mut self, now: Time, at: Time, key: PeerKey, deadline: Deadline) {
@@ -293,10 +293,10 @@ impl Core {
             Deadline::Handshake if peer.phase == Phase::Met || at < peer.answer_due => {}
             // With nothing to send the greeting ends; 0 lets the next message begin it again.
             Deadline::Handshake if peer.waiting.is_empty() => peer.attempts = 0,
-            Deadline::Handshake => self.greet(now, key),
+            Deadline::Handshake => self.send_greeting(now, key),
             Deadline::Retire => {
                 if let Some(generations) = &mut peer.generations {
-                    generations.retire(now);
+                    generations.retire_keys(now);
                 }
             }
             Deadline::Turn => self.look_at_turns(now, key),
@@ -313,9 +313,9 @@ impl Core {
                         .unsent
                         .map_or(SendError::Unreachable, |unsent| SendError::KernelRefuses(unsent.why));
                     self.counters.one(Count::peers_lost);
-                    self.forget(now, key, reason);
+                    self.forget_peer(now, key, reason);
                 } else {
-                    self.timers.arm(due, (key, Deadline::Silence));
+                    self.timers.arm_deadline(due, (key, Deadline::Silence));
                 }
             }
         }
@@ -328,14 +328,20 @@ impl Core {
 
     /// The kernel took a datagram to `address`, or refused it. A refusal that does not pass by itself fails the messages to the
     /// peer after a while, with its reason.
-    pub(crate) fn departed(&mut self, now: Time, local: u8, address: SocketAddr, refusal: Option<Refusal>) {
+    pub(crate) fn note_departure(
+        &mut self,
+        now: Time,
+        local: u8,
+        address: SocketAddr,
+        refusal: Option<Refusal>,
+    ) {
         // A datagram that was too long for a path says nothing about shorter ones: the path's challenges find out.
         let says = refusal.filter(|why| !why.is_about_room() && !why.is_about_length());
         // With several paths a refusal is about one of them, and the peer is reached by the others.
         if says.is_some() && self.path_refused(now, local, address) {
             return;
         }
-        let Some(key) = self.peers.find(address) else { return };
+        let Some(key) = self.peers.find_address(address) else { return };
         let Some(peer) = self.peers.get_mut(key) else { return };
         let several = peer.paths.as_ref().is_some_and(|paths| paths.slots.len() > 1);
         if several && refusal.is_some_and(Refusal::is_about_length) {
@@ -358,35 +364,35 @@ impl Core {
             (self.unsent + usize::from(refusal.is_some())).saturating_sub(usize::from(before.is_some()));
         if let (true, Some(why)) = (due && wanted, refusal) {
             self.counters.one(Count::peers_lost);
-            self.forget(now, key, SendError::KernelRefuses(why));
+            self.forget_peer(now, key, SendError::KernelRefuses(why));
         }
     }
 
     /// Gives a peer up while its incarnation may live on: this endpoint is a new incarnation for it from now
     /// on, so that neither takes new messages for old ones. Everything under way fails.
-    pub(super) fn forget(&mut self, now: Time, key: PeerKey, reason: SendError) {
+    pub(super) fn forget_peer(&mut self, now: Time, key: PeerKey, reason: SendError) {
         // 0 stands for an incarnation that is not known.
         self.epoch = self.epoch.wrapping_add(1).max(1);
-        let waiting = self.dismiss(now, key, reason);
+        let waiting = self.remove_peer(now, key, reason);
         for place in waiting {
-            self.discard(now, place, reason);
+            self.discard_message(now, place, reason);
         }
     }
 
     /// Gives a peer up as [`Core::forget`] does, but for the messages to it that wait: they start again.
-    pub(super) fn renew(&mut self, now: Time, key: PeerKey, reason: SendError) {
+    pub(super) fn renew_peer(&mut self, now: Time, key: PeerKey, reason: SendError) {
         let Some(address) = self.peers.get(key).map(|peer| peer.address) else { return };
         self.epoch = self.epoch.wrapping_add(1).max(1);
-        let waiting = self.dismiss(now, key, reason);
+        let waiting = self.remove_peer(now, key, reason);
         if waiting.is_empty() {
             return;
         }
         // The machine's number of the place may be given again now: `dismiss` has made it forget the peer.
         if let Some(fresh) = self.add_peer(now, address) {
             self.rehome_all(now, fresh, waiting);
-            self.greet(now, fresh);
+            self.send_greeting(now, fresh);
         } else {
-            waiting.into_iter().for_each(|place| self.discard(now, place, SendError::TooManyPeers));
+            waiting.into_iter().for_each(|place| self.discard_message(now, place, SendError::TooManyPeers));
         }
     }
 
@@ -396,23 +402,23 @@ impl Core {
         let memory = Arc::clone(&peer.memory);
         // All at once, and in order; `rehome` takes out those that fail.
         peer.waiting.clone_from(&waiting);
-        self.listen(now, key);
+        self.watch_silence(now, key);
         for place in waiting {
-            self.rehome(now, place, key, &memory);
+            self.move_to_incarnation(now, place, key, &memory);
         }
     }
 
     /// The peer is a new incarnation: messages that the old one had not acknowledged fail, those that waited go to the
     /// new one.
-    pub(super) fn replace(&mut self, now: Time, key: PeerKey) -> Option<PeerKey> {
+    pub(super) fn replace_peer(&mut self, now: Time, key: PeerKey) -> Option<PeerKey> {
         let old = self.peers.get(key)?;
         let (address, local_epoch, before) = (old.address, old.meeting.local_epoch, old.before + 1);
-        let expected = self.secret.cookie(address, local_epoch, before);
+        let expected = self.secret.cookie_for(address, local_epoch, before);
         self.counters.one(Count::peer_restarts);
-        let waiting = self.dismiss(now, key, SendError::PeerRestarted);
+        let waiting = self.remove_peer(now, key, SendError::PeerRestarted);
         let fresh = self.add_peer(now, address);
         let Some(peer) = fresh.and_then(|fresh| self.peers.get_mut(fresh)) else {
-            waiting.into_iter().for_each(|place| self.discard(now, place, SendError::TooManyPeers));
+            waiting.into_iter().for_each(|place| self.discard_message(now, place, SendError::TooManyPeers));
             return None;
         };
         // The new incarnation has been told this endpoint's epoch as it was, and the cookie that comes next: what
@@ -424,16 +430,16 @@ impl Core {
     }
 
     /// Takes a peer out of the table and the machine; returns the messages that had not begun.
-    fn dismiss(&mut self, now: Time, key: PeerKey, reason: SendError) -> VecDeque<usize> {
+    fn remove_peer(&mut self, now: Time, key: PeerKey, reason: SendError) -> VecDeque<usize> {
         // Read by `drain` for the messages that the machine now gives up.
         self.failing = Some(reason);
-        self.machine.forget(self.clock.input(now), key.host());
-        self.nic.input(now);
-        self.drain(now, None);
+        self.machine.forget_peer(self.clock.input_time(now), key.host_id());
+        self.nic.note_input(now);
+        self.drain_events(now, None);
         self.failing = None;
         // Halves of messages give their memory back here, by their charges.
-        self.incoming.retain(|(host, _), _| *host != key.host());
-        self.finished.forget(headway_transport::Gone::Peer(key.host()));
+        self.incoming.retain(|(host, _), _| *host != key.host_id());
+        self.finished.forget_gone(headway_transport::Gone::Peer(key.host_id()));
         if self.peers.get(key).is_none() {
             return VecDeque::new();
         }

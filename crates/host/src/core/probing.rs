@@ -36,7 +36,7 @@ pub(super) struct Probing {
 
 impl Probing {
     /// A handshake leaves, whose answer counts if it is the only one.
-    pub(super) fn greeted(&mut self, now: Time, alone: bool) {
+    pub(super) fn note_handshake(&mut self, now: Time, alone: bool) {
         // A second attempt takes the time back: the answer may be to either (Karn's rule, RFC 6298, section 3).
         self.greeted = alone.then_some(now);
     }
@@ -50,7 +50,7 @@ impl Probing {
 
     /// Takes in a round trip; returns the round trip that is known now. One that is far shorter than the known one
     /// says that this was the length of a queue, which is gone: then it is measured again.
-    pub(super) fn took(&mut self, time: Time) -> Time {
+    pub(super) fn add_sample(&mut self, time: Time) -> Time {
         if !self.anew && self.least.is_some_and(|least| time < least / 2) {
             (self.anew, self.made) = (true, 0);
             self.recent.clear();
@@ -59,7 +59,7 @@ impl Probing {
             self.recent.pop_front();
         }
         self.recent.push_back(time);
-        let counts = self.counts().unwrap_or(time);
+        let counts = self.counted_sample().unwrap_or(time);
         if self.recent.len() == IN_A_ROW {
             self.least = Some(self.least.map_or(counts, |least| least.min(counts)));
             self.anew = false;
@@ -68,7 +68,7 @@ impl Probing {
         self.least.unwrap_or(counts)
     }
 
-    fn counts(&self) -> Option<Time> {
+    fn counted_sample(&self) -> Option<Time> {
         let mut sorted: Vec<Time> = self.recent.iter().copied().collect();
         sorted.sort_unstable();
         // The shorter of two, the middle of three: with few samples the second shortest may be the longest.
@@ -76,8 +76,8 @@ impl Probing {
     }
 
     /// The round trip that is known.
-    pub(super) fn known(&self) -> Option<Time> {
-        self.least.or_else(|| self.counts())
+    pub(super) fn known_rtt(&self) -> Option<Time> {
+        self.least.or_else(|| self.counted_sample())
     }
 }
 
@@ -86,47 +86,50 @@ mod tests {
     use super::*;
 
     /// Round trip that is known after each of some samples, in microseconds.
-    fn known(times: &[u64]) -> Vec<u64> {
+    fn known_after(times: &[u64]) -> Vec<u64> {
         let mut probing = Probing::default();
-        times.iter().map(|&us| probing.took(Time::us(us)).0 / 1_000_000).collect()
+        times.iter().map(|&us| probing.add_sample(Time::us(us)).0 / 1_000_000).collect()
     }
 
     #[test]
     fn one_lucky_round_trip_is_not_taken_for_the_path() {
-        assert_eq!(known(&[90, 30, 95, 91, 92, 93, 94, 96]).last(), Some(&90));
+        assert_eq!(known_after(&[90, 30, 95, 91, 92, 93, 94, 96]).last(), Some(&90));
     }
 
     #[test]
     fn two_of_eight_that_met_no_queue_are_enough() {
-        assert_eq!(known(&[900, 400, 52, 910, 700, 50, 880, 905]).last(), Some(&52));
+        assert_eq!(known_after(&[900, 400, 52, 910, 700, 50, 880, 905]).last(), Some(&52));
     }
 
     #[test]
     fn one_far_shorter_than_what_was_known_has_it_measured_anew() {
         // The first eight are over, so that only the short one can cause new measurements.
         let mut probing = Probing { made: AT_FIRST, ..Probing::default() };
-        (0..8).for_each(|_| _ = probing.took(Time::us(900)));
+        (0..8).for_each(|_| _ = probing.add_sample(Time::us(900)));
         assert_eq!(
-            (probing.took(Time::us(50)), probing.made),
+            (probing.add_sample(Time::us(50)), probing.made),
             (Time::us(900), 0),
             "not by a lucky one alone"
         );
-        let last = (0..7).map(|_| probing.took(Time::us(55))).last();
+        let last = (0..7).map(|_| probing.add_sample(Time::us(55))).last();
         assert_eq!(last, Some(Time::us(55)));
-        (0..100).for_each(|_| _ = probing.took(Time::us(900)));
-        assert_eq!(probing.known(), Some(Time::us(55)));
+        (0..100).for_each(|_| _ = probing.add_sample(Time::us(900)));
+        assert_eq!(probing.known_rtt(), Some(Time::us(55)));
     }
 
     #[test]
     fn what_a_queue_made_longer_does_not_count_later() {
         let (idle, busy) = ([50; 8], [900; 8]);
-        assert_eq!(known(&[busy, idle].concat())[15], 50, "it was busy at first");
-        assert_eq!(known(&[idle, busy].concat())[15], 50, "it is busy now");
-        assert!(known(&[idle, busy].concat())[8..].iter().all(|us| *us == 50), "nor before eight are there");
+        assert_eq!(known_after(&[busy, idle].concat())[15], 50, "it was busy at first");
+        assert_eq!(known_after(&[idle, busy].concat())[15], 50, "it is busy now");
+        assert!(
+            known_after(&[idle, busy].concat())[8..].iter().all(|us| *us == 50),
+            "nor before eight are there"
+        );
     }
 
     #[test]
     fn the_first_counts_until_there_are_more() {
-        assert_eq!(known(&[70, 40, 60]), [70, 40, 60]);
+        assert_eq!(known_after(&[70, 40, 60]), [70, 40, 60]);
     }
 }

@@ -17,21 +17,22 @@ use headway_units::Time;
 
 impl Core {
     /// Takes note of an acknowledgement that is possible.
-    pub(super) fn acknowledged(&mut self, now: Time, key: PeerKey, packet: &Packet) {
+    pub(super) fn note_acknowledgement(&mut self, now: Time, key: PeerKey, packet: &Packet) {
         let Some(peer) = self.peers.get_mut(key) else { return };
         let place = peer.open.get(&packet.message);
         let out = place.and_then(|&place| self.outgoing.get_mut(place));
-        if out.is_some_and(|out| !out.is_over() && out.watch.acknowledged(now, packet)) {
+        if out.is_some_and(|out| !out.is_over() && out.watch.note_acknowledged(now, packet)) {
             peer.progressed = now;
         }
     }
 
     /// Makes sure that the progress of messages to a peer is checked.
-    pub(super) fn watch(&mut self, now: Time, key: PeerKey) {
+    pub(super) fn watch_progress(&mut self, now: Time, key: PeerKey) {
         let Some(peer) = self.peers.get_mut(key) else { return };
         if !peer.watched {
             peer.watched = true;
-            self.timers.arm(now.saturating_add(self.config.progress_timeout), (key, Deadline::Progress));
+            self.timers
+                .arm_deadline(now.saturating_add(self.config.progress_timeout), (key, Deadline::Progress));
         }
     }
 
@@ -56,7 +57,7 @@ impl Core {
         // Every message is overdue, and so is the peer; a machine gives up all messages to a peer at once.
         if last.max(by_peer) <= at {
             self.counters.one(Count::peers_stalled);
-            return self.forget(now, key, SendError::Stalled);
+            return self.forget_peer(now, key, SendError::Stalled);
         }
         for &(_, place) in awaited.iter().filter(|(due, _)| *due <= at) {
             self.counters.one(Count::messages_stalled);
@@ -64,7 +65,7 @@ impl Core {
         }
         // If none is left, one more look: messages that failed alone still have to go with their peer.
         let next = awaited.iter().map(|(due, _)| *due).filter(|due| *due > at).min();
-        self.timers.arm(next.unwrap_or(at.saturating_add(wait)), (key, Deadline::Progress));
+        self.timers.arm_deadline(next.unwrap_or(at.saturating_add(wait)), (key, Deadline::Progress));
     }
 
     /// No message to the peer is awaited. If some have failed alone, the peer goes when nothing has been under way for
@@ -82,8 +83,8 @@ impl Core {
         // Waiting messages may be waiting for numbers that the failed ones keep, so they do not wait for
         // `quiet`.
         if quiet || !peer.waiting.is_empty() {
-            return self.renew(now, key, SendError::Stalled);
+            return self.renew_peer(now, key, SendError::Stalled);
         }
-        self.timers.arm(at.saturating_add(wait), (key, Deadline::Progress));
+        self.timers.arm_deadline(at.saturating_add(wait), (key, Deadline::Progress));
     }
 }

@@ -40,35 +40,35 @@ impl Core {
 
     /// The round trip of a handshake that was measured to a peer.
     pub fn handshake_round_trip(&self, address: SocketAddr) -> Option<Time> {
-        let peer = self.peers.get(self.peers.find(address)?)?;
-        peer.probing.known()
+        let peer = self.peers.get(self.peers.find_address(address)?)?;
+        peer.probing.known_rtt()
     }
 
     /// Base round trips of full packets as transports take them for granted now, of peers to which one was measured.
     pub(super) fn base_round_trips(&self) -> Vec<(SocketAddr, Time)> {
-        let measured = self.peers.iter().filter(|peer| peer.probing.known().is_some());
-        measured.map(|peer| (peer.address, self.paths.get(peer.key.host()).base_rtt)).collect()
+        let measured = self.peers.iter_peers().filter(|peer| peer.probing.known_rtt().is_some());
+        measured.map(|peer| (peer.address, self.paths.get(peer.key.host_id()).base_rtt)).collect()
     }
 
     /// The path to a peer as its transport knows it.
     pub fn path(&self, address: SocketAddr) -> Option<Path> {
-        Some(self.paths.get(self.peers.find(address)?.host()))
+        Some(self.paths.get(self.peers.find_address(address)?.host_id()))
     }
 
     /// Measures the round trip to a peer that has been met, if that is due.
-    pub(super) fn probe(&mut self, now: Time, key: PeerKey) {
+    pub(super) fn send_probe(&mut self, now: Time, key: PeerKey) {
         let Some(peer) = self.peers.get_mut(key).filter(|peer| peer.phase == Phase::Met) else { return };
         if self.config.round_trip == RoundTrip::Given || !peer.probing.is_due(now) {
             return;
         }
         let number = FIRST_NUMBER + u64::from(peer.probing.made);
         let meeting = peer.meeting;
-        let expected = self.secret.cookie(peer.address, meeting.local_epoch, number);
+        let expected = self.secret.cookie_for(peer.address, meeting.local_epoch, number);
         peer.probing.made = peer.probing.made.saturating_add(1);
         (peer.probing.asked, peer.probing.last) = (Some((expected, now)), Some(now));
         let address = peer.address;
         // A hello, which peers of every version answer without state.
-        self.say(HandshakeKind::Hello, address, &Meeting { expected, ..meeting });
+        self.send_handshake(HandshakeKind::Hello, address, &Meeting { expected, ..meeting });
     }
 
     /// True if a welcome answers the last measurement; then it is noted, and another may follow.
@@ -84,7 +84,7 @@ impl Core {
         peer.heard = peer.heard.max(now);
         self.measured_round_trip(key, now.saturating_sub(at));
         if self.peers.get(key).is_some_and(|peer| peer.probing.made < AT_FIRST) {
-            self.probe(now, key);
+            self.send_probe(now, key);
         }
         true
     }
@@ -101,7 +101,7 @@ impl Core {
 
     fn measured_round_trip(&mut self, key: PeerKey, time: Time) {
         let Some(peer) = self.peers.get_mut(key) else { return };
-        let time = peer.probing.took(time);
+        let time = peer.probing.add_sample(time);
         let address = peer.address;
         let (given, about_it) = self.given_path(address);
         let given = self.config.path_over(given);
@@ -111,7 +111,7 @@ impl Core {
             // measurement.
             Some(ideal) if about_it => given.base_rtt.saturating_add(time.saturating_sub(ideal)),
             _ => {
-                let longer = self.longer_on_the_wire(given.bottleneck).saturating_add(self.nic.turns());
+                let longer = self.longer_on_the_wire(given.bottleneck).saturating_add(self.nic.turn_time());
                 let measured = time.saturating_add(longer);
                 // The default path is a guess that a measurement may go below; a path that was set for this
                 // address is not.
@@ -122,9 +122,11 @@ impl Core {
         let queues = given.max_rtt.saturating_sub(given.base_rtt);
         // The number of paths is not measured here.
         let paths = self.peers.get(key).and_then(|peer| peer.paths.as_ref());
-        let paths = paths.map_or(given.paths, |_| self.paths.get(key.host()).paths);
-        self.paths
-            .set(key.host(), Path { base_rtt, max_rtt: base_rtt.saturating_add(queues), paths, ..given });
+        let paths = paths.map_or(given.paths, |_| self.paths.get(key.host_id()).paths);
+        self.paths.set_path(
+            key.host_id(),
+            Path { base_rtt, max_rtt: base_rtt.saturating_add(queues), paths, ..given },
+        );
     }
 
     /// Extra time of a full packet over a handshake on this host's link and on the slowest of the path.

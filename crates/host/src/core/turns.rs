@@ -20,7 +20,7 @@ const PATIENCE: Time = Time::s(1);
 impl Core {
     /// True if a message sends only when it is its turn. One whose application stalls would never end its own.
     fn takes_turns(&self, out: &Outgoing) -> bool {
-        self.config.turns && out.is_awaited() && out.bytes() > SMALL
+        self.config.turns && out.is_awaited() && out.message_bytes() > SMALL
     }
 
     /// Position, among the first `most` messages that wait for a peer, of the first that need not wait for another.
@@ -28,7 +28,7 @@ impl Core {
         let peer = self.peers.get(key)?;
         let waits = |&place: &usize| {
             let out = self.outgoing.get(place);
-            out.is_some_and(|out| peer.turns.has(out.bytes()) && self.takes_turns(out))
+            out.is_some_and(|out| peer.turns.has_length(out.message_bytes()) && self.takes_turns(out))
         };
         // Bounded, because this is asked for each message that opens, and an application may have any number
         // waiting.
@@ -37,7 +37,8 @@ impl Core {
 
     /// A message begins.
     pub(super) fn take_turn(&mut self, now: Time, key: PeerKey, place: usize) {
-        let Some(bytes) = self.outgoing.get(place).filter(|out| self.takes_turns(out)).map(Outgoing::bytes)
+        let Some(bytes) =
+            self.outgoing.get(place).filter(|out| self.takes_turns(out)).map(Outgoing::message_bytes)
         else {
             return;
         };
@@ -50,7 +51,7 @@ impl Core {
         // One deadline for a peer, not one for each turn; `look_at_turns` arms the next.
         if first && !peer.turns_watched {
             peer.turns_watched = true;
-            self.timers.arm(now.saturating_add(PATIENCE), (key, Deadline::Turn));
+            self.timers.arm_deadline(now.saturating_add(PATIENCE), (key, Deadline::Turn));
         }
     }
 
@@ -58,9 +59,9 @@ impl Core {
     pub(super) fn end_turn(&mut self, place: usize) {
         let Some(out) = self.outgoing.get_mut(place).filter(|out| out.turn) else { return };
         out.turn = false;
-        let (key, bytes) = (out.peer(), out.bytes());
+        let (key, bytes) = (out.peer_key(), out.message_bytes());
         let Some(peer) = self.peers.get_mut(key) else { return };
-        peer.turns.remove(bytes);
+        peer.turns.remove_length(bytes);
         if !peer.waiting.is_empty() {
             // Not opened here: packets are being pulled, or events drained, and the machine must not be entered
             // again.
@@ -81,7 +82,7 @@ impl Core {
         let Some(peer) = self.peers.get_mut(key) else { return };
         peer.turns_watched = !peer.turns.is_empty();
         if peer.turns_watched {
-            self.timers.arm(now.saturating_add(PATIENCE), (key, Deadline::Turn));
+            self.timers.arm_deadline(now.saturating_add(PATIENCE), (key, Deadline::Turn));
         }
     }
 }

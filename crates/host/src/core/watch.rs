@@ -22,7 +22,7 @@ struct Bits(Vec<u64>);
 
 impl Bits {
     /// Sets one bit; returns true if it was not set.
-    fn set(&mut self, index: u32) -> bool {
+    fn set_bit(&mut self, index: u32) -> bool {
         let (word, bit) = (index as usize / 64, 1 << (index % 64));
         if word >= self.0.len() {
             // Grows with the packets that leave, so a long message costs nothing before they do.
@@ -40,8 +40,8 @@ impl Watch {
     }
 
     /// A data packet leaves; returns true if that is progress.
-    pub(super) fn sent(&mut self, now: Time, index: u32) -> bool {
-        let fresh = self.sent.set(index);
+    pub(super) fn note_sent(&mut self, now: Time, index: u32) -> bool {
+        let fresh = self.sent.set_bit(index);
         if fresh {
             self.at = now;
         }
@@ -49,9 +49,9 @@ impl Watch {
     }
 
     /// An acknowledgement arrived, whose numbers are those of packets of the message; returns true if that is progress.
-    pub(super) fn acknowledged(&mut self, now: Time, packet: &Packet) -> bool {
+    pub(super) fn note_acknowledged(&mut self, now: Time, packet: &Packet) -> bool {
         // `|` and not `||`: the bit is set in either case.
-        let fresh = self.acknowledged.set(packet.index) | (packet.count > self.below);
+        let fresh = self.acknowledged.set_bit(packet.index) | (packet.count > self.below);
         self.below = self.below.max(packet.count);
         if fresh {
             self.at = now;
@@ -68,12 +68,18 @@ mod tests {
     #[test]
     fn what_can_be_said_for_ever_is_no_progress() {
         let mut watch = Watch::new(Time::ZERO);
-        assert!(watch.sent(Time::us(1), 0) && watch.sent(Time::us(2), 100) && watch.sent(Time::us(3), 64));
-        assert!(!watch.sent(Time::us(4), 100) && !watch.sent(Time::us(5), 0) && watch.at == Time::us(3));
+        assert!(
+            watch.note_sent(Time::us(1), 0)
+                && watch.note_sent(Time::us(2), 100)
+                && watch.note_sent(Time::us(3), 64)
+        );
+        assert!(
+            !watch.note_sent(Time::us(4), 100) && !watch.note_sent(Time::us(5), 0) && watch.at == Time::us(3)
+        );
         let mut ack = |at: u64, index, count| {
             let mut packet = Packet::new(PacketKind::Ack, HostId(0), HostId(1), 0);
             (packet.index, packet.count) = (index, count);
-            watch.acknowledged(Time::us(at), &packet)
+            watch.note_acknowledged(Time::us(at), &packet)
         };
         // The fourth repeats no bit although its watermark is older: packet 3 was below 5 before, but not
         // acknowledged by name.

@@ -48,20 +48,20 @@ impl Subscriber for Notes {
 
 impl Notes {
     /// Number of events that have all of these parts.
-    fn count(&self, parts: &[&str]) -> usize {
+    fn count_matching(&self, parts: &[&str]) -> usize {
         let notes = self.0.lock().expect("no panic");
         notes.iter().filter(|note| parts.iter().all(|part| note.contains(part))).count()
     }
 
     /// Waits for the only event with all of these parts: a thread that waits for a message may be woken before the
     /// event.
-    fn wait(&self, parts: &[&str]) {
+    fn wait_matching(&self, parts: &[&str]) {
         let until = Instant::now() + Duration::from_secs(30);
-        while self.count(parts) == 0 {
+        while self.count_matching(parts) == 0 {
             assert!(Instant::now() < until, "no event has {parts:?}: {:?}", self.0.lock());
             std::thread::sleep(Duration::from_millis(1));
         }
-        assert_eq!(self.count(parts), 1, "{parts:?}");
+        assert_eq!(self.count_matching(parts), 1, "{parts:?}");
     }
 }
 
@@ -80,12 +80,12 @@ fn subscribers_hear_what_happens_to_messages() {
     sent.wait().expect("acknowledged");
     server.recv_timeout(Duration::from_secs(30)).expect("a message");
     let (at_client, at_server) = (format!("endpoint={from} peer={to}"), format!("endpoint={to} peer={from}"));
-    notes.wait(&["DEBUG", "message=opened", &at_client, &ticket, "bytes=100000"]);
-    notes.wait(&["DEBUG", "message=acknowledged", &at_client, &ticket]);
-    notes.wait(&["DEBUG", "message=completed", &at_server, "bytes=100000"]);
+    notes.wait_matching(&["DEBUG", "message=opened", &at_client, &ticket, "bytes=100000"]);
+    notes.wait_matching(&["DEBUG", "message=acknowledged", &at_client, &ticket]);
+    notes.wait_matching(&["DEBUG", "message=completed", &at_server, "bytes=100000"]);
     drop(server);
     assert_eq!(client.send(to, "nobody is there"), Err(SendError::Unreachable));
-    notes.wait(&["WARN", "message=peer gone", &at_client, "reason=the peer does not answer"]);
+    notes.wait_matching(&["WARN", "message=peer gone", &at_client, "reason=the peer does not answer"]);
     // Nothing below the level that is wanted.
-    assert_eq!(notes.count(&["TRACE"]), 0);
+    assert_eq!(notes.count_matching(&["TRACE"]), 0);
 }

@@ -12,7 +12,7 @@ fn a_hundred_thousand_hostile_datagrams_leave_an_endpoint_serving() {
         let sealed = admission.seals();
         // Half of the flood for each admission: without a key it reaches the checks of sessions, with one the
         // seal.
-        let report = example::run(&Config { admission, ..Config::default() }, 50_000, 7);
+        let report = example::run_flood(&Config { admission, ..Config::default() }, 50_000, 7);
         let stats = report.stats;
         assert_eq!(report.random + report.changed, 50_000);
         assert!(report.calls > 0 && report.memory.0 <= report.memory.1);

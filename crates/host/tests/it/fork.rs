@@ -18,7 +18,7 @@ const LONG: Duration = Duration::from_secs(30);
 const SEND: SendError = SendError::Forked(Forked);
 const CALL: CallError = CallError::Send(SEND);
 
-fn endpoint() -> Endpoint {
+fn bound_endpoint() -> Endpoint {
     Endpoint::bind("127.0.0.1:0", Config::default()).expect("bound")
 }
 
@@ -49,7 +49,7 @@ fn in_a_child(work: impl FnOnce()) {
 }
 
 /// Number of sockets that this process has open.
-fn sockets() -> usize {
+fn open_sockets() -> usize {
     let open = std::fs::read_dir("/proc/self/fd").expect("a list of descriptors");
     let links = open.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
     links.filter(|link| link.to_string_lossy().starts_with("socket:")).count()
@@ -57,7 +57,7 @@ fn sockets() -> usize {
 
 #[test]
 fn a_forked_child_is_told_and_leaves_the_endpoint_as_it_is() {
-    let (server, client, asking) = (endpoint(), endpoint(), endpoint());
+    let (server, client, asking) = (bound_endpoint(), bound_endpoint(), bound_endpoint());
     let to = server.local_addr();
     let queue = Queue::new(&asking).expect("a queue");
     // Each kind of pending work is open during the fork: a call by queue, a call by handle and a message.
@@ -94,16 +94,16 @@ fn a_forked_child_is_told_and_leaves_the_endpoint_as_it_is() {
         assert_eq!(sent.wait_timeout(LONG), Some(Err(SEND)));
         assert_eq!(sent.wait().expect_err("forked"), SEND);
         queue.cancel(1);
-        let open = sockets();
+        let open = open_sockets();
         client.close();
         // The child closes its own descriptor; the parent's socket stays open, as the calls below show.
-        assert_eq!(sockets(), open - 1);
+        assert_eq!(open_sockets(), open - 1);
         drop(client);
-        assert_eq!(sockets(), open - 1);
+        assert_eq!(open_sockets(), open - 1);
         drop((queue, asking));
-        assert_eq!(sockets(), open - 2);
+        assert_eq!(open_sockets(), open - 2);
         // A process has endpoints of its own, which are not those of its children.
-        let own = endpoint();
+        let own = bound_endpoint();
         own.send(own.local_addr(), "to itself").expect("delivered");
         in_a_child(|| assert_eq!(own.send(to, "x").expect_err("forked"), SEND));
         assert_eq!(own.recv_timeout(LONG).expect("a message").bytes, "to itself");
@@ -130,14 +130,14 @@ fn a_forked_child_is_told_and_leaves_the_endpoint_as_it_is() {
 
 #[test]
 fn an_endpoint_that_was_closed_before_the_fork_closes_nothing_in_the_child() {
-    let closed = endpoint();
+    let closed = bound_endpoint();
     closed.close();
     assert_eq!(closed.recv().expect_err("closed"), RecvError::Closed);
     in_a_child(|| {
-        let open = sockets();
+        let open = open_sockets();
         assert_eq!(closed.recv().expect_err("forked"), RecvError::Forked(Forked));
         drop(closed);
-        assert_eq!(sockets(), open);
+        assert_eq!(open_sockets(), open);
     });
 }
 
@@ -166,12 +166,12 @@ impl Between {
                 while let Ok((length, from)) = front.recv_from(&mut room) {
                     // There is one client at a time, so the last sender is the address for all answers.
                     (client, idle) = (Some(from), false);
-                    theirs.0.lock().expect("no panic").look(address, &room[..length]);
+                    theirs.0.lock().expect("no panic").check_datagram(address, &room[..length]);
                     _ = back.send(&room[..length]);
                 }
                 while let (Ok(length), Some(client)) = (back.recv(&mut room), client) {
                     idle = false;
-                    theirs.0.lock().expect("no panic").look(server, &room[..length]);
+                    theirs.0.lock().expect("no panic").check_datagram(server, &room[..length]);
                     _ = front.send_to(&room[..length], client);
                 }
                 if idle {
@@ -219,7 +219,7 @@ fn no_two_datagrams_carry_one_nonce_over_forks_and_restarts() {
     }
     let seen = between.seen.lock().expect("no panic");
     // A message of 100 kB is 73 packets. The bound proves that the datagrams were looked at, no more.
-    assert!(seen.streams() as u32 >= rounds * 3 * 2 * 60, "{} have payload", seen.streams());
+    assert!(seen.stream_count() as u32 >= rounds * 3 * 2 * 60, "{} have payload", seen.stream_count());
 }
 
 #[cfg(feature = "tokio")]
@@ -231,15 +231,19 @@ fn tasks_of_a_forked_child_are_told_too() {
     let here = endpoint.local_addr();
     runtime().block_on(endpoint.send(here, "before")).expect("delivered");
     let message = runtime().block_on(endpoint.recv()).expect("a message");
+    // A call that waits as the process forks.
+    let waiting = endpoint.call_nowait(here, "x").expect("begun");
     in_a_child(|| {
         runtime().block_on(async {
+            assert_eq!(waiting.reply().await, Err(CALL));
+            assert!(endpoint.measured().await.is_none());
             assert_eq!(endpoint.send(here, "x").await, Err(SEND));
             assert_eq!(endpoint.call(here, "x").await, Err(CALL));
             assert_eq!(endpoint.recv().await.expect_err("forked"), RecvError::Forked(Forked));
             assert_eq!(endpoint.reply(&message, "x").await, Err(SEND));
         });
-        let open = sockets();
+        let open = open_sockets();
         drop(endpoint);
-        assert_eq!(sockets(), open - 1);
+        assert_eq!(open_sockets(), open - 1);
     });
 }

@@ -5,23 +5,23 @@ use crate::wire;
 use headway_host::Config;
 use headway_transport::registry;
 use headway_units::{Rate, Time};
-use wire::{Faults, World, config, content, prefixes};
+use wire::{Faults, World, message_content, prefix_admission, world_config};
 
 /// Time at which a message of a megabyte is acknowledged, over a link that carries it in 90 us, where threads are so
 /// `late`.
-fn takes(transport: &str, late: Time) -> Time {
-    let config = Config { nic: Some(Rate::gbps(100)), ..config(transport, prefixes()) };
+fn completion_time(transport: &str, late: Time) -> Time {
+    let config = Config { nic: Some(Rate::gbps(100)), ..world_config(transport, prefix_admission()) };
     let mut world = World::new(&config, 2, Faults::default(), 1);
     world.late = late;
     // The hosts meet first, so that the measured time has no handshake in it.
-    world.send(Time::ZERO, 0, 1, 0, content(0, 1000));
-    world.run(Time::ms(100));
+    world.schedule_send(Time::ZERO, 0, 1, 0, message_content(0, 1000));
+    world.run_until(Time::ms(100));
     assert_eq!(world.outcomes.get(&0), Some(&Ok(())), "{transport}");
     let (begin, mut end) = (world.now, world.now);
-    world.send(begin, 0, 1, 1, content(1, 1_000_000));
+    world.schedule_send(begin, 0, 1, 1, message_content(1, 1_000_000));
     while !world.outcomes.contains_key(&1) {
         end += Time::us(20);
-        world.run(end);
+        world.run_until(end);
         assert!(end < begin + Time::s(2), "{transport}, {late} late, does not end");
     }
     assert_eq!(world.outcomes.get(&1), Some(&Ok(())), "{transport}");
@@ -34,9 +34,9 @@ fn takes(transport: &str, late: Time) -> Time {
 fn lateness_does_not_add_up_over_the_packets_of_a_message() {
     let mut slow = Vec::new();
     for name in registry::NAMES.iter().copied() {
-        let exact = takes(name, Time::ZERO);
+        let exact = completion_time(name, Time::ZERO);
         for late in [Time::us(10), Time::us(50)] {
-            let time = takes(name, late);
+            let time = completion_time(name, late);
             // A window that grows takes some round trips, of which each waits for threads.
             let allowed = exact * 2 + late * 40;
             if time > allowed {

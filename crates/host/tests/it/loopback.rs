@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 const LONG: Duration = Duration::from_secs(30);
 
-fn endpoint(config: &Config) -> Endpoint {
+fn bound_endpoint(config: &Config) -> Endpoint {
     Endpoint::bind("127.0.0.1:0", config.clone()).expect("bound")
 }
 
@@ -25,12 +25,12 @@ fn shared_key() -> Admission {
     Admission::PreSharedKey(PreSharedKey([3; 32]))
 }
 
-fn bytes(length: usize, salt: u64) -> Vec<u8> {
+fn salted_bytes(length: usize, salt: u64) -> Vec<u8> {
     (0..length as u64).map(|i| ((i + salt).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect()
 }
 
 /// Answers requests with their bytes in reverse until the client says that it is done.
-fn serve(server: Endpoint) -> thread::JoinHandle<Endpoint> {
+fn serve_reversed(server: Endpoint) -> thread::JoinHandle<Endpoint> {
     thread::spawn(move || {
         loop {
             let request = server.recv_timeout(LONG).expect("a request");
@@ -66,8 +66,8 @@ fn megabytes_arrive_intact_over_every_transport_and_admission() {
                 telemetry,
                 ..Config::default()
             };
-            let (a, b) = (endpoint(&config), endpoint(&config));
-            let sent: Vec<_> = (0..4).map(|n| bytes(1 << 20, n)).collect();
+            let (a, b) = (bound_endpoint(&config), bound_endpoint(&config));
+            let sent: Vec<_> = (0..4).map(|n| salted_bytes(1 << 20, n)).collect();
             let handles: Vec<_> =
                 sent.iter().map(|m| a.send_nowait(b.local_addr(), m.clone()).expect("room")).collect();
             let take =
@@ -92,10 +92,10 @@ fn keys_are_renewed_again_and_again_while_megabytes_are_under_way() {
     // Each message has more than 700 packets, so that renewals by number come while packets are under way.
     let renewal = Renewal { datagrams: 100, time: Time::ms(20), late: Time::ms(2) };
     let config = Config { admission: shared_key(), renewal, ..Config::default() };
-    let (a, b) = (endpoint(&config), endpoint(&config));
+    let (a, b) = (bound_endpoint(&config), bound_endpoint(&config));
     for n in 0..60 {
         let (from, to) = if n % 2 == 0 { (&a, &b) } else { (&b, &a) };
-        let sent = bytes(1 << 20, n);
+        let sent = salted_bytes(1 << 20, n);
         let handle = from.send_nowait(to.local_addr(), sent.clone()).expect("room");
         let received = to.recv_timeout(LONG).unwrap_or_else(|e| panic!("{e}, {:?}", a.stats()));
         assert!(received.bytes == sent);
@@ -139,12 +139,12 @@ fn every_transport_works_over_ipv6() {
         let (a, b) = (bind(), bind());
         assert!(a.local_addr().is_ipv6());
         let (to, from) = (b.local_addr(), a.local_addr());
-        let sent = bytes(200_000, n as u64);
+        let sent = salted_bytes(200_000, n as u64);
         let handle = a.send_nowait(to, sent.clone()).expect("room");
         let received = b.recv_timeout(LONG).unwrap_or_else(|e| panic!("{transport}: {e}, {:?}", a.stats()));
         assert!(received.bytes == sent && received.peer == from, "{transport}");
         handle.wait_timeout(LONG).expect("in time").expect("acknowledged");
-        let serving = serve(b);
+        let serving = serve_reversed(b);
         assert_eq!(&a.call(to, "abc").expect("a reply")[..], b"cba", "{transport}");
         assert_eq!(a.send("127.0.0.1:9".parse().expect("an address"), "x"), Err(SendError::OtherFamily));
         a.send(to, "done").expect("acknowledged");
@@ -189,13 +189,13 @@ fn a_server_over_ipv6_that_restarts_is_met_again() {
 fn a_hundred_calls_at_once_find_their_own_replies() {
     for admission in [Admission::Loopback, shared_key()] {
         let config = Config { admission, ..Config::default() };
-        let (client, server) = (Arc::new(endpoint(&config)), endpoint(&config));
+        let (client, server) = (Arc::new(bound_endpoint(&config)), bound_endpoint(&config));
         let address = server.local_addr();
-        let serving = serve(server);
+        let serving = serve_reversed(server);
         let call = |n: u64| {
             let client = Arc::clone(&client);
             thread::spawn(move || {
-                let request = bytes(100 + 37 * n as usize, n);
+                let request = salted_bytes(100 + 37 * n as usize, n);
                 let reply = client.call(address, request.clone()).expect("a reply");
                 assert!(reply.iter().rev().eq(request.iter()), "call {n}");
             })
@@ -210,7 +210,7 @@ fn a_hundred_calls_at_once_find_their_own_replies() {
 #[test]
 fn a_server_that_restarts_fails_what_was_under_way_and_serves_what_comes_after() {
     let config = Config::default();
-    let (client, server) = (endpoint(&config), endpoint(&config));
+    let (client, server) = (bound_endpoint(&config), bound_endpoint(&config));
     let address = server.local_addr();
     client.send(address, "first").expect("acknowledged");
     drop(server);
@@ -249,7 +249,7 @@ fn what_cannot_be_is_said_by_type() {
 
     let limits = Limits { message_bytes: 1000, total_bytes: 100_000, ..Limits::default() };
     let config = Config { limits, call_timeout: Time::ms(50), ..Config::default() };
-    let (a, b) = (endpoint(&config), endpoint(&config));
+    let (a, b) = (bound_endpoint(&config), bound_endpoint(&config));
     let to = b.local_addr();
     assert_eq!(a.send(to, vec![0; 1001]), Err(SendError::TooLong { bytes: 1001, limit: 1000 }));
     assert_eq!(a.send("192.0.2.1:9".parse().expect("an address"), "x"), Err(SendError::NotAdmitted));
@@ -261,7 +261,7 @@ fn what_cannot_be_is_said_by_type() {
 
 #[test]
 fn dropping_an_endpoint_ends_what_waits_for_it() {
-    let a = endpoint(&Config::default());
+    let a = bound_endpoint(&Config::default());
     let silent = UdpSocket::bind("127.0.0.1:0").expect("bound");
     let handle = a.send_nowait(silent.local_addr().expect("an address"), "x").expect("room");
     assert!(handle.try_wait().is_none());
@@ -272,14 +272,14 @@ fn dropping_an_endpoint_ends_what_waits_for_it() {
 #[test]
 fn garbage_is_counted_and_calls_go_on() {
     let config = Config::default();
-    let (client, server) = (endpoint(&config), endpoint(&config));
+    let (client, server) = (bound_endpoint(&config), bound_endpoint(&config));
     let address = server.local_addr();
     let stranger = UdpSocket::bind("127.0.0.1:0").expect("bound");
     // One hundred lengths, of which the last 13 exceed the 1472 bytes that a datagram of MTU 1500 holds.
     for length in (0..1700).step_by(17) {
-        stranger.send_to(&bytes(length, 5), address).expect("sent");
+        stranger.send_to(&salted_bytes(length, 5), address).expect("sent");
     }
-    let serving = serve(server);
+    let serving = serve_reversed(server);
     assert_eq!(&client.call(address, "abc").expect("a reply")[..], b"cba");
     client.send(address, "done").expect("acknowledged");
     let stats = serving.join().expect("no panic").stats();
@@ -295,10 +295,11 @@ fn an_observer_hears_of_every_byte_and_a_window_is_honoured() {
         Arc::new(move |progress: &MessageEvent| heard.lock().expect("no panic").push(*progress))
     };
     let plain = Config::default();
-    let (a, b) = (endpoint(&plain), endpoint(&Config { observer: Some(observer), ..plain.clone() }));
+    let (a, b) =
+        (bound_endpoint(&plain), bound_endpoint(&Config { observer: Some(observer), ..plain.clone() }));
     let initial_window = InitialWindow { window: Some(2), ..InitialWindow::default() };
     let options = SendOptions { initial_window, entropy: Some(7), ..SendOptions::default() };
-    let handle = a.send_with(b.local_addr(), bytes(50_000, 1), options).expect("room");
+    let handle = a.send_with(b.local_addr(), salted_bytes(50_000, 1), options).expect("room");
     let received = b.recv_timeout(LONG).expect("a message");
     handle.wait().expect("acknowledged");
     let heard = heard.lock().expect("no panic");
@@ -318,14 +319,14 @@ fn a_call_is_in_the_trace_of_either_end() {
     std::fs::create_dir_all(&folder).expect("a directory");
     let file = |name: &str| folder.join(name).to_string_lossy().into_owned();
     let traced = |name: &str| Config::from_settings([("trace_file", file(name).as_str())]).expect("settings");
-    let (client, server) = (endpoint(&traced("client.sqlog")), endpoint(&traced("server.sqlog")));
+    let (client, server) = (bound_endpoint(&traced("client.sqlog")), bound_endpoint(&traced("server.sqlog")));
     let to = server.local_addr();
     thread::scope(|scope| {
         scope.spawn(|| {
             let request = server.recv_timeout(LONG).expect("a request");
-            request.reply(bytes(40_000, 1)).expect("room").wait().expect("acknowledged");
+            request.reply(salted_bytes(40_000, 1)).expect("room").wait().expect("acknowledged");
         });
-        assert_eq!(client.call(to, bytes(30_000, 2)).expect("a reply").len(), 40_000);
+        assert_eq!(client.call(to, salted_bytes(30_000, 2)).expect("a reply").len(), 40_000);
     });
     drop((client, server));
     let records = |name: &str| -> Vec<serde_json::Value> {
@@ -366,7 +367,7 @@ fn wait_until(what: &str, done: impl Fn() -> bool) {
 #[test]
 fn who_has_called_often_and_leaves_still_answers_what_comes() {
     let config = Config { nic: Some(headway_units::Rate::gbps(100)), ..Config::default() };
-    let (a, b) = (endpoint(&config), endpoint(&config));
+    let (a, b) = (bound_endpoint(&config), bound_endpoint(&config));
     let server = b.local_addr();
     let serving = thread::spawn(move || {
         let mut last = None;
@@ -380,15 +381,15 @@ fn who_has_called_often_and_leaves_still_answers_what_comes() {
         b
     });
     for n in 0..200 {
-        let request = bytes(100, n);
+        let request = salted_bytes(100, n);
         assert_eq!(a.call(server, request.clone()).expect("a reply"), request);
     }
     let client = a.local_addr();
     let b = serving.join().expect("the reply is acknowledged");
-    let sent = b.send_nowait(client, bytes(9000, 7)).expect("room");
+    let sent = b.send_nowait(client, salted_bytes(9000, 7)).expect("room");
     let outcome = sent.wait_timeout(LONG).expect("in time");
     outcome.expect("it arrives though nobody waits for it");
-    assert_eq!(a.recv_timeout(LONG).expect("it is there").bytes, bytes(9000, 7));
+    assert_eq!(a.recv_timeout(LONG).expect("it is there").bytes, salted_bytes(9000, 7));
 }
 
 #[test]
@@ -400,7 +401,7 @@ fn prefixes_say_who_is_heard_and_allow_every_address() {
         let port = endpoint.local_addr().port();
         (endpoint, std::net::SocketAddr::from(([127, 0, 0, 1], port)))
     };
-    let client = endpoint(&Config::default());
+    let client = bound_endpoint(&Config::default());
     let (open, to) = bind("127.0.0.0/8");
     client.send(to, "hello").expect("acknowledged");
     assert_eq!(&open.recv_timeout(LONG).expect("a message").bytes[..], b"hello");
@@ -414,10 +415,10 @@ fn prefixes_say_who_is_heard_and_allow_every_address() {
 
 #[test]
 fn a_host_with_another_key_is_not_answered() {
-    let server = endpoint(&Config { admission: shared_key(), ..Config::default() });
+    let server = bound_endpoint(&Config { admission: shared_key(), ..Config::default() });
     let other = Admission::PreSharedKey(PreSharedKey([4; 32]));
     let config = Config { admission: other, peer_timeout: Time::ms(200), ..Config::default() };
-    let client = endpoint(&config);
+    let client = bound_endpoint(&config);
     assert_eq!(client.send(server.local_addr(), "let me in"), Err(SendError::Unreachable));
     wait_until("a handshake that is not genuine", || server.stats().dropped_handshake > 0);
     assert_eq!((server.stats().datagrams_sent, client.stats().peers_lost), (0, 1));
@@ -425,7 +426,7 @@ fn a_host_with_another_key_is_not_answered() {
 
 /// Names of the public methods of `Endpoint` in a source.
 #[cfg(feature = "tokio")]
-fn methods(source: &str) -> std::collections::BTreeSet<&str> {
+fn public_methods(source: &str) -> std::collections::BTreeSet<&str> {
     let start = source.find("\nimpl Endpoint {").expect("its methods");
     let body = source[start..].split("\n}\n").next().expect("they end");
     let public = body.lines().filter_map(|line| line.trim().strip_prefix("pub "));
@@ -436,8 +437,8 @@ fn methods(source: &str) -> std::collections::BTreeSet<&str> {
 #[cfg(feature = "tokio")]
 #[test]
 fn the_endpoint_of_tasks_has_every_method_of_the_other_and_those_that_the_guide_names() {
-    let blocking = methods(include_str!("../../src/endpoint.rs"));
-    let mut tasks = methods(include_str!("../../src/tokio.rs"));
+    let blocking = public_methods(include_str!("../../src/endpoint.rs"));
+    let mut tasks = public_methods(include_str!("../../src/tokio.rs"));
     // That of a message that was received waits for nothing there.
     assert!(tasks.remove("reply"));
     assert_eq!(blocking, tasks);
@@ -526,15 +527,15 @@ async fn the_asynchronous_twin_does_the_same() {
         .map(|n| {
             let client = Arc::clone(&client);
             tokio::spawn(async move {
-                let reply = client.call(address, bytes(1000, n)).await.expect("a reply");
-                assert!(reply.iter().rev().eq(bytes(1000, n).iter()));
+                let reply = client.call(address, salted_bytes(1000, n)).await.expect("a reply");
+                assert!(reply.iter().rev().eq(salted_bytes(1000, n).iter()));
             })
         })
         .collect();
     for call in calls {
         call.await.expect("the reply is right");
     }
-    client.send(address, bytes(1 << 20, 3)).await.expect("acknowledged");
+    client.send(address, salted_bytes(1 << 20, 3)).await.expect("acknowledged");
     serving.await.expect("no panic");
 }
 
@@ -543,10 +544,10 @@ async fn the_asynchronous_twin_does_the_same() {
 #[test]
 fn permissions_that_are_valid_for_less_than_a_system_call_are_used() {
     let config = Config { transport: "phost".into(), peer_timeout: Time::s(5), ..Config::default() };
-    let (a, b) = (endpoint(&config), endpoint(&config));
-    let handle = a.send_nowait(b.local_addr(), bytes(1 << 20, 1)).expect("room");
+    let (a, b) = (bound_endpoint(&config), bound_endpoint(&config));
+    let handle = a.send_nowait(b.local_addr(), salted_bytes(1 << 20, 1)).expect("room");
     let received = b.recv_timeout(LONG).expect("a message");
-    assert!(received.bytes == bytes(1 << 20, 1));
+    assert!(received.bytes == salted_bytes(1 << 20, 1));
     handle.wait_timeout(LONG).expect("in time").expect("acknowledged");
 }
 

@@ -6,7 +6,7 @@ use crate::wire;
 use headway_host::{Config, Count, sizes};
 use headway_transport::{Path, registry};
 use headway_units::{Rate, Time};
-use wire::{Faults, World, config, content, identify, prefixes};
+use wire::{Faults, World, identify_message, message_content, prefix_admission, world_config};
 
 const FAULTS: Faults = Faults { loss: 5, duplicate: 10, late: 30, lateness: Time::ms(3) };
 
@@ -14,7 +14,7 @@ const FAULTS: Faults = Faults { loss: 5, duplicate: 10, late: 30, lateness: Time
 const MESSAGES: u64 = 40;
 
 /// Seeds of each transport.
-fn seeds() -> std::ops::Range<u64> {
+fn transport_seeds() -> std::ops::Range<u64> {
     0..headway_testing::times().into()
 }
 
@@ -25,25 +25,27 @@ const DATAGRAMS_A_PACKET: u64 = 20;
 /// Half of [`Config::progress_timeout`], so that nothing has ended by that.
 const END: Time = Time::s(30);
 
-fn bytes(message: u64) -> usize {
+fn message_bytes(message: u64) -> usize {
     if message.is_multiple_of(2) { 60_000 } else { 100 }
 }
 
 /// Runs until every message has come to its end, and no longer than [`END`] or than too much was sent, on hosts whose
 /// clocks show `begin` at first.
 fn all_arrive(name: &str, max_rtt: Time, (begin, every): (Time, Time), seed: u64) {
-    let base = config(name, prefixes());
+    let base = world_config(name, prefix_admission());
     let path = Path { max_rtt, ..base.path };
     let config = Config { nic: Rate::new(100_000_000), path, ..base };
     assert!(config.progress_timeout >= END * 2);
     let mut world = World::new(&config, 2, FAULTS, seed);
-    world.run(begin);
-    (0..MESSAGES).for_each(|n| world.send(begin + every * n, 0, 1, n, content(n, bytes(n))));
+    world.run_until(begin);
+    (0..MESSAGES)
+        .for_each(|n| world.schedule_send(begin + every * n, 0, 1, n, message_content(n, message_bytes(n))));
     let sizes = sizes(config.mtu, &config.admission);
-    let most = DATAGRAMS_A_PACKET * (0..MESSAGES).map(|n| sizes.packets(bytes(n) as u64)).sum::<u64>();
+    let most =
+        DATAGRAMS_A_PACKET * (0..MESSAGES).map(|n| sizes.packets_of(message_bytes(n) as u64)).sum::<u64>();
     let what = format!("{name}, max_rtt {max_rtt}, from {begin} one each {every}, seed {seed}");
     while world.outcomes.len() < MESSAGES as usize {
-        world.run(world.now + Time::ms(10));
+        world.run_until(world.now + Time::ms(10));
         let sent: u64 = world.hosts.iter().map(|host| host.counters.get(Count::datagrams_sent)).sum();
         let ended = world.outcomes.len();
         assert!(sent <= most, "{what}: {sent} datagrams by {}, {ended} of {MESSAGES} over", world.now);
@@ -51,7 +53,7 @@ fn all_arrive(name: &str, max_rtt: Time, (begin, every): (Time, Time), seed: u64
     }
     let failed: Vec<_> = world.outcomes.iter().filter(|(_, outcome)| outcome.is_err()).collect();
     assert!(failed.is_empty(), "{what}: {failed:?}");
-    let mut arrived: Vec<u64> = world.got.iter().map(|got| identify(&got.bytes)).collect();
+    let mut arrived: Vec<u64> = world.got.iter().map(|got| identify_message(&got.bytes)).collect();
     arrived.sort_unstable();
     assert_eq!(arrived, (0..MESSAGES).collect::<Vec<u64>>(), "{what}");
 }
@@ -63,7 +65,7 @@ fn messages_in_a_row_arrive_over_every_transport() {
         // Datagrams are up to 3 ms late: with the first value a late one looks lost, with the second it does
         // not.
         for max_rtt in [Time::ms(2), Time::ms(20)] {
-            seeds().for_each(|seed| all_arrive(name, max_rtt, (Time::ZERO, Time::ms(4)), seed));
+            transport_seeds().for_each(|seed| all_arrive(name, max_rtt, (Time::ZERO, Time::ms(4)), seed));
         }
     }
 }
@@ -73,7 +75,7 @@ fn messages_in_a_row_arrive_over_every_transport() {
 fn messages_at_once_arrive_over_every_transport() {
     for name in registry::NAMES.iter().copied() {
         for max_rtt in [Time::ms(2), Time::ms(20)] {
-            seeds().for_each(|seed| all_arrive(name, max_rtt, (Time::ZERO, Time::ZERO), seed));
+            transport_seeds().for_each(|seed| all_arrive(name, max_rtt, (Time::ZERO, Time::ZERO), seed));
         }
     }
 }

@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::rc::Rc;
-use wire::{Faults, World, config, shared_key};
+use wire::{Faults, World, shared_key, world_config};
 
 /// Bytes of a stream that are compared: two of ten million are alike by chance once in 300,000 tests.
 const STREAM: usize = 8;
@@ -32,14 +32,14 @@ impl Sealed {
     ///
     /// # Panics
     /// If its key and nonce were used before.
-    pub(crate) fn look(&mut self, from: SocketAddr, bytes: &[u8]) {
+    pub(crate) fn check_datagram(&mut self, from: SocketAddr, bytes: &[u8]) {
         let Ok(view) = PacketView::parse(bytes) else { return };
-        let Some(session) = view.session() else { return };
+        let Some(session) = view.session_fields() else { return };
         self.datagrams += 1;
         // Epoch and cookie name a session: the same number in two sessions is sealed with different keys.
         let number = (from, session.src_epoch, session.cookie, session.counter);
         assert!(self.numbers.insert(number), "{number:?} leaves twice");
-        let payload = usize::from(view.packet().payload);
+        let payload = usize::from(view.to_packet().payload);
         let start = bytes.len().checked_sub(SEAL_TAG + payload).expect("payload and seal");
         if let Some(stream) = bytes[start..].first_chunk::<STREAM>().filter(|_| payload >= STREAM) {
             assert!(
@@ -55,21 +55,21 @@ impl Sealed {
         self.numbers.clear();
     }
 
-    pub(crate) fn streams(&self) -> usize {
+    pub(crate) fn stream_count(&self) -> usize {
         self.streams.len()
     }
 }
 
 /// Hosts with the secrets, epochs and clock of all worlds before: machines that were started again with their clocks set back.
-fn world(seen: &Rc<RefCell<Sealed>>, seed: u64) -> World {
+fn restarted_world(seen: &Rc<RefCell<Sealed>>, seed: u64) -> World {
     let renewal = Renewal { datagrams: 200, time: Time::ms(40), late: Time::ms(2) };
     let faults = Faults { loss: 5, duplicate: 10, late: 20, lateness: Time::ms(3) };
-    let mut world = World::new(&Config { renewal, ..config("amrt", shared_key()) }, 2, faults, seed);
+    let mut world = World::new(&Config { renewal, ..world_config("amrt", shared_key()) }, 2, faults, seed);
     seen.borrow_mut().other_keys();
     let seen = Rc::clone(seen);
     world.meddles = Some(Box::new(move |datagram, _| {
         if !datagram.is_handshake() {
-            seen.borrow_mut().look(datagram.from, &datagram.bytes);
+            seen.borrow_mut().check_datagram(datagram.from, &datagram.bytes);
         }
     }));
     world
@@ -81,29 +81,33 @@ fn no_two_datagrams_carry_one_nonce_under_one_key() {
     let wanted = if headway_testing::times() > 1 { 10_000_000 } else { 20_000 };
     let seen = Rc::new(RefCell::new(Sealed::default()));
     for seed in 0.. {
-        let mut world = world(&seen, seed);
+        let mut world = restarted_world(&seen, seed);
         for round in 0..6u64 {
             let at = Time::ms(round * 60);
             for ticket in 0..4 {
                 let (from, bytes) = ((ticket % 2) as usize, vec![0; 60_000 >> (ticket * 2)]);
-                world.send(at, from, 1 - from, round * 4 + ticket, bytes);
+                world.schedule_send(at, from, 1 - from, round * 4 + ticket, bytes);
             }
             if round % 2 == 1 {
                 // While messages are under way, with the epoch that it had before.
                 let host = (seed + round / 2) as usize % 2;
                 // The delay varies with the seed, so that restarts hit different steps of an exchange.
                 world.restart_as(at + Time::us(50 * (seed % 7)), host, 1000 + host as u64);
-                world.run(at + Time::us(50 * (seed % 7)));
+                world.run_until(at + Time::us(50 * (seed % 7)));
                 // A host that had not been met before begins its numbers again under the same names, and with other
                 // keys.
                 seen.borrow_mut().other_keys();
             }
         }
-        world.run(Time::s(20));
+        world.run_until(Time::s(20));
         if seen.borrow().datagrams >= wanted {
             break;
         }
     }
     let seen = seen.borrow();
-    assert!(seen.streams() as u64 * 4 > seen.datagrams, "most of them have payload: {}", seen.streams());
+    assert!(
+        seen.stream_count() as u64 * 4 > seen.datagrams,
+        "most of them have payload: {}",
+        seen.stream_count()
+    );
 }

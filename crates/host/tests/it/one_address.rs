@@ -3,18 +3,18 @@
 //! `HEADWAY_BLESS=1` writes them again.
 #![allow(clippy::disallowed_methods, reason = "reads and writes its own files")]
 
-use crate::wire::{Faults, World, config, content, prefixes};
+use crate::wire::{Faults, World, message_content, prefix_admission, world_config};
 use headway_units::Time;
 use std::fmt::Write;
 use std::path::Path;
 
 /// Every datagram of a message each way, a line each: sender, type-of-service byte, bytes in hexadecimal digits.
-fn said(transport: &str) -> String {
-    let mut world = World::new(&config(transport, prefixes()), 2, Faults::default(), 1);
+fn datagram_lines(transport: &str) -> String {
+    let mut world = World::new(&world_config(transport, prefix_admission()), 2, Faults::default(), 1);
     world.keep_sent = true;
-    world.send(Time::ZERO, 0, 1, 0, content(0, 3000));
-    world.send(Time::ms(5), 1, 0, 1, content(1, 200));
-    world.run(Time::ms(400));
+    world.schedule_send(Time::ZERO, 0, 1, 0, message_content(0, 3000));
+    world.schedule_send(Time::ms(5), 1, 0, 1, message_content(1, 200));
+    world.run_until(Time::ms(400));
     assert_eq!(world.got.len(), 2, "{transport}");
     let mut text = String::new();
     for datagram in &world.sent {
@@ -31,7 +31,7 @@ fn said(transport: &str) -> String {
 fn one_address_says_what_it_said_before() {
     for transport in ["amrt", "proactmp", "mptcp-olia"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{transport}.txt"));
-        let said = said(transport);
+        let said = datagram_lines(transport);
         if std::env::var_os("HEADWAY_BLESS").is_some() {
             std::fs::write(&path, &said).expect("the file can be written");
         }

@@ -10,35 +10,35 @@ use std::time::Duration;
 
 const LONG: i64 = 30;
 
-fn endpoint() -> Endpoint {
+fn bound_endpoint() -> Endpoint {
     Endpoint::bind("127.0.0.1:0", Config::default()).expect("bound")
 }
 
 /// True if the descriptor becomes readable within that time.
-fn readable(queue: &Queue, longest: Timespec) -> bool {
+fn is_readable(queue: &Queue, longest: Timespec) -> bool {
     let fd = queue.as_fd();
     poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&longest)).expect("a descriptor") > 0
 }
 
 /// The next outcome, waited for at the descriptor.
-fn wait(queue: &Queue) -> Result<Outcome, RecvError> {
+fn wait_outcome(queue: &Queue) -> Result<Outcome, RecvError> {
     loop {
         if let Some(outcome) = queue.next()? {
             return Ok(outcome);
         }
-        assert!(readable(queue, Timespec { tv_sec: LONG, tv_nsec: 0 }), "nothing in {LONG} s: {queue:?}");
+        assert!(is_readable(queue, Timespec { tv_sec: LONG, tv_nsec: 0 }), "nothing in {LONG} s: {queue:?}");
     }
 }
 
 #[test]
 fn hundreds_of_calls_and_sends_find_their_outcomes_by_poll_alone() {
-    let (server, client) = (endpoint(), endpoint());
+    let (server, client) = (bound_endpoint(), bound_endpoint());
     let address = server.local_addr();
     let serving = thread::spawn(move || {
         let queue = Queue::new(&server).expect("a queue");
         let (mut plain, mut replied) = (0, 0);
         while replied < 300 || plain < 100 {
-            match wait(&queue).expect("open") {
+            match wait_outcome(&queue).expect("open") {
                 Outcome::Message(message) if message.wants_reply() => {
                     let reply: Vec<u8> = message.bytes.iter().rev().copied().collect();
                     queue.reply(&message, reply, 1).expect("room");
@@ -67,7 +67,7 @@ fn hundreds_of_calls_and_sends_find_their_outcomes_by_poll_alone() {
         open.insert(n, bytes);
     }
     while !open.is_empty() {
-        match wait(&queue).expect("open") {
+        match wait_outcome(&queue).expect("open") {
             Outcome::Sent { tag, result } => {
                 assert!(tag % 4 == 0 && result.is_ok(), "{tag}: {result:?}");
                 open.remove(&tag).expect("once");
@@ -82,13 +82,13 @@ fn hundreds_of_calls_and_sends_find_their_outcomes_by_poll_alone() {
     }
     assert!(matches!(queue.next(), Ok(None)));
     // Nothing is readable where nothing is there.
-    assert!(!readable(&queue, Timespec { tv_sec: 0, tv_nsec: 0 }));
+    assert!(!is_readable(&queue, Timespec { tv_sec: 0, tv_nsec: 0 }));
     drop(serving.join().expect("no panic"));
 }
 
 #[test]
 fn calls_time_out_by_the_descriptor_and_cancelled_ones_have_no_outcome() {
-    let (server, client) = (endpoint(), endpoint());
+    let (server, client) = (bound_endpoint(), bound_endpoint());
     let queue = Queue::new(&client).expect("a queue");
     let call =
         |tag, ms| queue.call(server.local_addr(), "?", tag, Some(Duration::from_millis(ms))).expect("room");
@@ -96,10 +96,10 @@ fn calls_time_out_by_the_descriptor_and_cancelled_ones_have_no_outcome() {
     let second = call(2, 40);
     call(3, 30);
     queue.cancel(second);
-    let late = wait(&queue).expect("open");
+    let late = wait_outcome(&queue).expect("open");
     assert!(matches!(late, Outcome::Reply { tag: 3, result: Err(CallError::TimedOut), .. }), "{late:?}");
     // The timer of a call that is cancelled may ring, but then rings no more.
-    while readable(&queue, Timespec { tv_sec: 0, tv_nsec: 100_000_000 }) {
+    while is_readable(&queue, Timespec { tv_sec: 0, tv_nsec: 100_000_000 }) {
         assert!(queue.next().expect("open").is_none());
     }
     // The server has all three requests, and only one reply is waited for.
@@ -107,35 +107,35 @@ fn calls_time_out_by_the_descriptor_and_cancelled_ones_have_no_outcome() {
         let request = server.recv_timeout(Duration::from_secs(LONG as u64)).expect("a request");
         request.reply("!").expect("room").wait().expect("acknowledged");
     }
-    let reply = wait(&queue).expect("open");
+    let reply = wait_outcome(&queue).expect("open");
     assert!(matches!(reply, Outcome::Reply { tag: 1, result: Ok(_), .. }), "{reply:?}");
     assert!(queue.next().expect("open").is_none());
 }
 
 #[test]
 fn closing_ends_what_is_open_and_then_the_queue() {
-    let (server, client) = (endpoint(), endpoint());
+    let (server, client) = (bound_endpoint(), bound_endpoint());
     let queue = Queue::new(&client).expect("a queue");
     queue.call(server.local_addr(), "never answered", 5, None).expect("room");
     client.close();
-    let failed = wait(&queue).expect("the outcome comes first");
+    let failed = wait_outcome(&queue).expect("the outcome comes first");
     let closed = CallError::Send(SendError::Closed);
     assert!(
         matches!(failed, Outcome::Reply { tag: 5, result: Err(error), .. } if error == closed),
         "{failed:?}"
     );
-    assert!(matches!(wait(&queue), Err(RecvError::Closed)));
+    assert!(matches!(wait_outcome(&queue), Err(RecvError::Closed)));
     assert!(matches!(queue.next(), Err(RecvError::Closed)));
     assert_eq!(client.recv().expect_err("closed"), RecvError::Closed);
 }
 
 #[test]
 fn what_arrived_before_the_queue_was_made_is_there() {
-    let (server, client) = (endpoint(), endpoint());
+    let (server, client) = (bound_endpoint(), bound_endpoint());
     client.send(server.local_addr(), "early").expect("acknowledged");
     let queue = Queue::new(&server).expect("a queue");
-    assert!(readable(&queue, Timespec { tv_sec: 0, tv_nsec: 0 }));
-    assert!(matches!(wait(&queue), Ok(Outcome::Message(message)) if &message.bytes[..] == b"early"));
+    assert!(is_readable(&queue, Timespec { tv_sec: 0, tv_nsec: 0 }));
+    assert!(matches!(wait_outcome(&queue), Ok(Outcome::Message(message)) if &message.bytes[..] == b"early"));
     assert!(queue.next().expect("open").is_none());
     // Threads may wait for the same endpoint too.
     let peer = client.local_addr();

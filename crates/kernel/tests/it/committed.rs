@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Compiles them again and compares all `count`; skips where there is another compiler.
-pub fn compare(count: usize) {
+pub fn compare_objects(count: usize) {
     let bpf = Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf");
     let committed = fs::read_to_string(bpf.join("objects/clang-version")).expect("committed");
     let major = |version: &str| version.split('.').next().map(str::trim).unwrap_or_default().to_string();

@@ -12,7 +12,7 @@ const STEPS: u32 = 300;
 const INFINITE: u32 = 0x7fff_ffff;
 
 /// A value that a stack may contain: often 0, otherwise any.
-fn anything(random: &mut Pcg64Mcg) -> u32 {
+fn any_value(random: &mut Pcg64Mcg) -> u32 {
     match random.next_u32() % 4 {
         0 => 0,
         1 => random.next_u32() % 4,
@@ -22,7 +22,7 @@ fn anything(random: &mut Pcg64Mcg) -> u32 {
 }
 
 /// One connection: its first window, then acknowledgements. Packets delivered are in the first place.
-fn connection(seed: u64, lies: bool) -> String {
+fn random_connection(seed: u64, lies: bool) -> String {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let cwnd = 1 + random.next_u32() % 20;
     let mut text = format!("0 0 0 0 {cwnd} {INFINITE}\n");
@@ -36,14 +36,14 @@ fn connection(seed: u64, lies: bool) -> String {
             threshold = if reducing == 0 {
                 -1
             } else if lies {
-                anything(&mut random).into()
+                any_value(&mut random).into()
             } else {
                 2
             };
         }
         let window =
             // Rarer than false thresholds, so that true windows have time to grow in between.
-            if lies && random.next_u32().is_multiple_of(40) { anything(&mut random).into() } else { -1i64 };
+            if lies && random.next_u32().is_multiple_of(40) { any_value(&mut random).into() } else { -1i64 };
         let (packets, share) = (1 + random.next_u32() % 4, random.next_u32() % 1025);
         let increase = if random.next_u32().is_multiple_of(3) { 0 } else { PACKET };
         writeln!(text, "{packets} {reducing} {increase} {share} {window} {threshold}").expect("to a string");
@@ -56,10 +56,10 @@ fn no_window_is_nothing_or_larger_than_it_can_be() {
     let connections = CONNECTIONS * u64::from(headway_testing::times());
     // The usual two packets, a single one, and more than a connection begins with.
     for sets in [vec![], vec!["min_window=1".into()], vec!["min_window=50".into()]] {
-        let settings = Control::Dctcp.settings(&sets).expect("good").to_bytes();
+        let settings = Control::Dctcp.parse_settings(&sets).expect("good").to_bytes();
         for lies in [false, true] {
-            let text: String = (0..connections).map(|seed| connection(seed, lies)).collect();
-            let Some(output) = host::output("course.c", &[], &settings, &text) else { return };
+            let text: String = (0..connections).map(|seed| random_connection(seed, lies)).collect();
+            let Some(output) = host::compiled_output("course.c", &[], &settings, &text) else { return };
             let (mut most, mut unlike) = (0, 0);
             for (number, (step, said)) in text.lines().zip(output.lines()).enumerate() {
                 let words: Vec<i64> = step.split(' ').map(|word| word.parse().expect("a number")).collect();

@@ -6,7 +6,12 @@ use std::process::{Command, Stdio};
 
 /// Compiles a source next to this file and runs it: arguments, then the file of the settings; the text is its input.
 /// `None` without a C compiler.
-pub(crate) fn output(source: &str, arguments: &[&str], settings: &[u8], text: &str) -> Option<String> {
+pub(crate) fn compiled_output(
+    source: &str,
+    arguments: &[&str],
+    settings: &[u8],
+    text: &str,
+) -> Option<String> {
     let folder = tempfile::tempdir().expect("a folder");
     let file = |name: &str| folder.path().join(name);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it").join(source);

@@ -2,5 +2,5 @@
 
 #[test]
 fn objects_are_what_the_sources_compile_to() {
-    crate::committed::compare(5);
+    crate::committed::compare_objects(5);
 }

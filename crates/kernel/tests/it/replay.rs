@@ -5,7 +5,7 @@
 //! kernel's after every step, and as they are: by how much that may differ is what [`Compared::check`] says.
 
 use crate::host;
-use crate::sequences::{Action, PAYLOAD, Sequence, Step, sequence, unmarked, written};
+use crate::sequences::{Action, PAYLOAD, Sequence, Step, random_sequence, sequence_text, without_marks};
 use headway_kernel::Control;
 use headway_kernel::settings::PACKET;
 use headway_params::{ParamValue, Params};
@@ -19,7 +19,7 @@ use headway_transport::tcp::params::ConnectionParams;
 use headway_units::{Rate, Time};
 
 /// Number of recorded connections.
-fn sequences() -> u64 {
+fn sequence_count() -> u64 {
     250 * u64::from(headway_testing::times())
 }
 const STEPS: usize = 400;
@@ -29,8 +29,8 @@ type Windows = Vec<(u32, u32, u32)>;
 
 /// Windows that `replay.c` computes; `None` without a C compiler.
 fn in_c(control: Control, sets: &[String], text: &str) -> Option<Windows> {
-    let settings = control.settings(sets).expect("good").to_bytes();
-    let output = host::output("replay.c", &[control.name()], &settings, text)?;
+    let settings = control.parse_settings(sets).expect("good").to_bytes();
+    let output = host::compiled_output("replay.c", &[control.name()], &settings, text)?;
     let numbers = |line: &str| {
         let mut words = line.split(' ').map(|word| word.parse().expect("a number"));
         let mut next = || words.next().expect("three");
@@ -80,43 +80,43 @@ impl<C: CongestionControl> Lab<C> {
         Lab { control, window, credit: 0, whole, least: 2.0 }
     }
 
-    fn step(&mut self, step: &Step) {
-        let ack = ack(step);
-        self.control.acknowledged(&mut self.window, &ack);
+    fn take_step(&mut self, step: &Step) {
+        let ack = step_ack(step);
+        self.control.handle_ack(&mut self.window, &ack);
         let cwnd = self.window.cwnd;
         match step.action {
             Action::New | Action::Nothing => {}
-            Action::Grow if self.whole => self.grow(&ack),
-            Action::Grow => self.control.grow(&mut self.window, &ack),
+            Action::Grow if self.whole => self.grow_window(&ack),
+            Action::Grow => self.control.grow_window(&mut self.window, &ack),
             // The kernel leaves two packets also where there was one; the lab's machine leaves the one.
             Action::Mark => {
-                let target = self.control.marked(&self.window, &ack).max(self.least);
-                self.reduce(target);
+                let target = self.control.window_after_mark(&self.window, &ack).max(self.least);
+                self.reduce_window(target);
             }
             Action::Loss => {
-                let target = self.control.lost(&self.window, cwnd, ack.now);
-                self.reduce(target);
+                let target = self.control.window_after_loss(&self.window, cwnd, ack.now);
+                self.reduce_window(target);
             }
             Action::TimeOut => {
                 let target = self.control.timed_out(&self.window, cwnd, ack.now);
-                self.reduce(target);
+                self.reduce_window(target);
                 self.window.cwnd = 1.0;
             }
         }
     }
 
-    fn reduce(&mut self, target: f64) {
+    fn reduce_window(&mut self, target: f64) {
         let target = if self.whole { target.floor() } else { target };
         self.window = Window { cwnd: target, ssthresh: target };
         self.credit = 0;
     }
 
     /// Growth is saved up until it is a whole packet: `tcp_cong_avoid_ai` of Linux.
-    fn grow(&mut self, ack: &Ack) {
+    fn grow_window(&mut self, ack: &Ack) {
         let mut real = self.window;
-        self.control.grow(&mut real, ack);
+        self.control.grow_window(&mut real, ack);
         let mut more = self.window;
-        self.control.grow(&mut more, &Ack { acked: ack.acked + 1, ..*ack });
+        self.control.grow_window(&mut more, &Ack { acked: ack.acked + 1, ..*ack });
         // Growth that does not depend on the number of acknowledged packets comes in whole packets at once.
         if more == real {
             self.window = real;
@@ -138,7 +138,7 @@ impl<C: CongestionControl> Lab<C> {
     }
 }
 
-fn ack(step: &Step) -> Ack<'static> {
+fn step_ack(step: &Step) -> Ack<'static> {
     let acked = if step.action == Action::New { 0 } else { step.acked };
     Ack {
         now: Time::us(step.now),
@@ -163,7 +163,7 @@ fn ack(step: &Step) -> Ack<'static> {
 }
 
 /// Parameters of a controller: the same for lab and kernel, but for what only the lab has.
-fn params<P: Params>(sets: &[(&str, ParamValue)]) -> P {
+fn shared_params<P: Params>(sets: &[(&str, ParamValue)]) -> P {
     let mut params = P::default();
     for (name, value) in sets {
         params.set(name, value.clone()).expect("a parameter");
@@ -185,7 +185,7 @@ struct Compared {
 }
 
 /// Replays all sequences through C and the lab; both windows must be equal after every step.
-fn compare<C: CongestionControl>(
+fn compare_sequences<C: CongestionControl>(
     control: Control,
     sets: &[(&str, ParamValue)],
     deadline: Option<u64>,
@@ -195,17 +195,17 @@ fn compare<C: CongestionControl>(
     texts.extend(deadline.map(|us| format!("deadline={us} us")));
     let slow_start = sets.iter().all(|(name, _)| *name != "slow_start");
     let recorded = |seed| match C::ECN {
-        true => sequence(seed, STEPS),
-        false => unmarked(sequence(seed, STEPS)),
+        true => random_sequence(seed, STEPS),
+        false => without_marks(random_sequence(seed, STEPS)),
     };
-    let sequences: Vec<Sequence> = (0..sequences()).map(recorded).collect();
-    let recorded: String = sequences.iter().map(|one| written(one, deadline.unwrap_or(0))).collect();
+    let sequences: Vec<Sequence> = (0..sequence_count()).map(recorded).collect();
+    let recorded: String = sequences.iter().map(|one| sequence_text(one, deadline.unwrap_or(0))).collect();
     let windows = in_c(control, &texts, &recorded)?;
     let fixed = ("arithmetic", ParamValue::Choice("fixed-point".into()));
     // Only controllers that answer marks have arithmetic to choose; Vegas knows no such parameter.
     let whole = if C::ECN { std::slice::from_ref(&fixed) } else { &[] };
-    let integers = params::<C::Params>(&[sets, whole].concat());
-    let reals = params::<C::Params>(&[sets, real].concat());
+    let integers = shared_params::<C::Params>(&[sets, whole].concat());
+    let reals = shared_params::<C::Params>(&[sets, real].concat());
     let (mut compared, mut windows) = (Compared::default(), windows.into_iter());
     for (number, sequence) in sequences.iter().enumerate() {
         let mut whole = Lab::<C>::new(&integers, sequence, deadline, slow_start, true);
@@ -215,8 +215,8 @@ fn compare<C: CongestionControl>(
             let (cwnd, ssthresh, alpha) = windows.next().expect("a line for each step");
             // The first step makes the connection, in C as in the lab.
             if step.action != Action::New {
-                whole.step(step);
-                exact.step(step);
+                whole.take_step(step);
+                exact.take_step(step);
             }
             assert_eq!(
                 f64::from(cwnd),
@@ -226,7 +226,7 @@ fn compare<C: CongestionControl>(
             if whole.window.ssthresh.is_finite() {
                 assert_eq!(f64::from(ssthresh), whole.window.ssthresh, "{control:?} {number} {index}");
             }
-            compared.account(step, std::mem::replace(&mut before, cwnd), cwnd, exact.window.cwnd);
+            compared.account_step(step, std::mem::replace(&mut before, cwnd), cwnd, exact.window.cwnd);
         }
     }
     assert_eq!(windows.next(), None);
@@ -235,7 +235,7 @@ fn compare<C: CongestionControl>(
 }
 
 impl Compared {
-    fn account(&mut self, step: &Step, before: u32, cwnd: u32, real: f64) {
+    fn account_step(&mut self, step: &Step, before: u32, cwnd: u32, real: f64) {
         self.steps += 1;
         let calm = matches!(step.action, Action::Grow | Action::Nothing);
         self.reductions += usize::from(!calm && step.action != Action::New);
@@ -249,10 +249,10 @@ impl Compared {
     /// That something happened in them, and how far the lab's real window went from the kernel's: a whole window
     /// takes W acknowledgements for a packet more, a real one W + 1/2, and a loss leaves half of a fraction.
     /// There are `changes` in 250 connections.
-    fn check(&self, farthest: f64, changes: usize) {
+    fn check_totals(&self, farthest: f64, changes: usize) {
         assert!(self.packets < farthest, "{self:?}");
         // Sequences have between half of `STEPS` and all of them.
-        assert!(self.steps as u64 > sequences() * STEPS as u64 / 2, "{self:?}");
+        assert!(self.steps as u64 > sequence_count() * STEPS as u64 / 2, "{self:?}");
         let changes = changes * headway_testing::times() as usize;
         assert!(self.reductions + self.decreases > changes && self.largest > 100, "{self:?}");
     }
@@ -261,16 +261,16 @@ impl Compared {
 #[test]
 fn dctcp_has_the_labs_window_after_every_step() {
     let fixed = [("arithmetic", ParamValue::Choice("fixed-point".into()))];
-    if let Some(compared) = compare::<Dctcp>(Control::Dctcp, &[], None, &fixed) {
-        compared.check(3.0, 1250);
+    if let Some(compared) = compare_sequences::<Dctcp>(Control::Dctcp, &[], None, &fixed) {
+        compared.check_totals(3.0, 1250);
     }
 }
 
 #[test]
 fn l2dct_has_the_labs_window_after_every_step() {
     let fixed = [("arithmetic", ParamValue::Choice("fixed-point".into()))];
-    if let Some(compared) = compare::<L2dct>(Control::L2dct, &[], None, &fixed) {
-        compared.check(3.0, 1250);
+    if let Some(compared) = compare_sequences::<L2dct>(Control::L2dct, &[], None, &fixed) {
+        compared.check_totals(3.0, 1250);
     }
     let sets = [
         ("g", ParamValue::Float(0.25)),
@@ -278,17 +278,17 @@ fn l2dct_has_the_labs_window_after_every_step() {
         ("young", ParamValue::Int(30_000)),
         ("old", ParamValue::Int(400_000)),
     ];
-    if let Some(compared) = compare::<L2dct>(Control::L2dct, &sets, None, &fixed) {
-        compared.check(3.0, 1250);
+    if let Some(compared) = compare_sequences::<L2dct>(Control::L2dct, &sets, None, &fixed) {
+        compared.check_totals(3.0, 1250);
     }
 }
 
 #[test]
 fn d2tcp_has_the_labs_window_after_every_step() {
     for deadline in [None, Some(20_000), Some(300_000)] {
-        if let Some(compared) = compare::<D2tcp>(Control::D2tcp, &[], deadline, &[]) {
+        if let Some(compared) = compare_sequences::<D2tcp>(Control::D2tcp, &[], deadline, &[]) {
             // Its alpha is a real number there, and never falls to 0.
-            compared.check(10.0, 1250);
+            compared.check_totals(10.0, 1250);
         }
     }
 }
@@ -299,9 +299,9 @@ fn vegas_has_the_labs_window_after_every_step() {
     let loose =
         [("alpha", ParamValue::Int(20)), ("beta", ParamValue::Int(60)), ("gamma", ParamValue::Int(30))];
     for sets in [&[][..], &tight, &loose] {
-        if let Some(compared) = compare::<Vegas>(Control::Vegas, sets, None, &[]) {
+        if let Some(compared) = compare_sequences::<Vegas>(Control::Vegas, sets, None, &[]) {
             // Nothing is marked, and a round trip decides for a packet at most.
-            compared.check(3.0, 250);
+            compared.check_totals(3.0, 250);
             assert!(compared.reductions > 125 && compared.decreases > 62, "{compared:?}");
         }
     }

@@ -44,7 +44,7 @@ pub(crate) struct Sequence {
 pub(crate) const PAYLOAD: u64 = 1448;
 
 /// Connection number `seed`. Its rates of marks, losses and time-outs are its own.
-pub(crate) fn sequence(seed: u64, length: usize) -> Sequence {
+pub(crate) fn random_sequence(seed: u64, length: usize) -> Sequence {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut draw = |below: u32| random.next_u32() % below;
     // From never to always, in thousandths: DCTCP's share of marked packets has to reach both ends.
@@ -89,7 +89,7 @@ pub(crate) fn sequence(seed: u64, length: usize) -> Sequence {
         if !matches!(action, Action::Grow | Action::Nothing) {
             point = next;
         }
-        steps.push(Step { action, una, next, acked, ece, srtt, rtt: trips.draw(), open: !resting, now });
+        steps.push(Step { action, una, next, acked, ece, srtt, rtt: trips.draw_trip(), open: !resting, now });
     }
     Sequence { packets: una + 1 + draw(3 * una), steps }
 }
@@ -112,7 +112,7 @@ impl Trips {
         Trips { random, base, queue: 0, measured }
     }
 
-    fn draw(&mut self) -> Option<u32> {
+    fn draw_trip(&mut self) -> Option<u32> {
         let mut below = |most: u32| self.random.next_u32() % most;
         if below(30) == 0 {
             let most = [1, 50, 10, 4, 1][below(5) as usize];
@@ -124,7 +124,7 @@ impl Trips {
 }
 
 /// The same connection where nothing is marked.
-pub(crate) fn unmarked(mut sequence: Sequence) -> Sequence {
+pub(crate) fn without_marks(mut sequence: Sequence) -> Sequence {
     for step in &mut sequence.steps {
         step.ece = false;
         if step.action == Action::Mark {
@@ -137,7 +137,7 @@ pub(crate) fn unmarked(mut sequence: Sequence) -> Sequence {
 /// The sequence in the form that `replay.c` reads. Linux ends a window of data when all of it is acknowledged, the
 /// machines of the lab when something sent after it is (RFC 8257 §3.3): handing over the last packet acknowledged
 /// instead of the first one that is not turns one rule into the other.
-pub(crate) fn written(sequence: &Sequence, deadline: u64) -> String {
+pub(crate) fn sequence_text(sequence: &Sequence, deadline: u64) -> String {
     let mut text = String::new();
     let (mut delivered, mut marked) = (0u32, 0u32);
     for step in &sequence.steps {

@@ -2,13 +2,13 @@
 
 use headway_kernel::Control;
 use headway_kernel::params::L2dctParams;
-use headway_kernel::settings::{PACKET, ROWS, Settings, UNIT, lab};
+use headway_kernel::settings::{PACKET, ROWS, Settings, UNIT, lab_params};
 use headway_params::Params;
 use headway_transport::tcp::control::l2dct::fixed_power;
 use headway_transport::tcp::control::l2dct::weights::Weights;
 
 /// The row that `bpf/l2dct.h` takes.
-fn row(settings: &Settings, sent: u64) -> usize {
+fn table_row(settings: &Settings, sent: u64) -> usize {
     if sent < settings.young {
         return ROWS - 1;
     }
@@ -36,7 +36,7 @@ fn weights_and_powers_are_those_of_the_lab_for_every_byte_sent() {
     ];
     for sets in cases {
         let sets: Vec<String> = sets.iter().map(|&text| text.into()).collect();
-        let settings = Control::L2dct.settings(&sets).expect("good");
+        let settings = Control::L2dct.parse_settings(&sets).expect("good");
         let mut params = L2dctParams::default();
         for text in &sets {
             let (name, value) = text.split_once('=').expect("a value");
@@ -48,13 +48,13 @@ fn weights_and_powers_are_those_of_the_lab_for_every_byte_sent() {
             ];
             assert!(wanted.into_iter().flatten().any(|value| params.set(name, value).is_ok()), "{text}");
         }
-        let weights = Weights::new(&lab(&params));
+        let weights = Weights::new(&lab_params(&params));
         let near = |at: u64| (at.saturating_sub(3)..at.saturating_add(3)).collect::<Vec<_>>();
         let line = (0..=1200).map(|kb| kb * 1000);
         let ends = [settings.young, settings.old, 1 << 58].map(near);
         for sent in line.chain(ends.into_iter().flatten()) {
-            let (row, weight) = (row(&settings, sent), weights.of(sent, 0));
-            let grown = weights.increase(weight) * f64::from(PACKET);
+            let (row, weight) = (table_row(&settings, sent), weights.weight_for(sent, 0));
+            let grown = weights.increase_per_round(weight) * f64::from(PACKET);
             assert!((f64::from(settings.increase[row]) - grown).abs() <= 0.5, "{sets:?} after {sent} B");
             // Both ends, the least that is not 0, just below a sixteenth, a sixteenth, and just below a half.
             for alpha in [0, 1, 15, 64, 511, UNIT] {
@@ -70,7 +70,7 @@ fn weights_and_powers_are_those_of_the_lab_for_every_byte_sent() {
 
 #[test]
 fn the_published_weights_are_exact_in_thousandths() {
-    let settings = Control::L2dct.settings(&[]).expect("good");
+    let settings = Control::L2dct.parse_settings(&[]).expect("good");
     let twentieths: Vec<u32> = (1..=20).map(|step| step * PACKET / 20).collect();
     assert_eq!(settings.increase.to_vec(), twentieths);
 }
@@ -82,7 +82,8 @@ fn an_increase_that_thousandths_cannot_tell_is_refused() {
         ["w_min=0.001", "w_max=2.5"],
         ["weights=fixed", "increase=0.0016"],
     ] {
-        let error = Control::L2dct.settings(&sets.map(String::from)).expect_err("0.4 thousandths, or 1.6");
+        let error =
+            Control::L2dct.parse_settings(&sets.map(String::from)).expect_err("0.4 thousandths, or 1.6");
         assert!(error.to_string().contains("thousandths of a packet"), "{error}");
     }
 }

@@ -402,7 +402,7 @@ impl Matrix<'_> {
                 None => {
                     let error = self.fail(line, format!("`{word}` is not a line of a connection matrix"));
                     let known = COUNTS.iter().map(|(name, _)| *name).chain(["Nodes", "trigger", "failure"]);
-                    return Err(error.maybe_help(names::suggestion(word, known)));
+                    return Err(error.maybe_help(names::name_suggestion(word, known)));
                 }
             },
         }
@@ -429,7 +429,7 @@ impl Matrix<'_> {
                 other => {
                     let error = self.fail_at(other, format!("`{other}` is not part of a trigger"));
                     let known = ["id", "count", "oneshot", "multishot", "barrier"];
-                    return Err(error.maybe_help(names::suggestion(other, known)));
+                    return Err(error.maybe_help(names::name_suggestion(other, known)));
                 }
             }
         }
@@ -479,7 +479,7 @@ impl Matrix<'_> {
                 other => {
                     let error = self.fail_at(other, format!("`{other}` is not part of a failure"));
                     let known = ["switch_type", "switch_id", "link_id"];
-                    return Err(error.maybe_help(names::suggestion(other, known)));
+                    return Err(error.maybe_help(names::name_suggestion(other, known)));
                 }
             }
         }
@@ -514,7 +514,7 @@ impl Matrix<'_> {
                 ["id", "start", "size", "trigger", "send_done_trigger", "recv_done_trigger", "prio", "msg"];
             if !known.contains(&key) {
                 let error = self.fail_at(key, format!("`{key}` is not part of a connection"));
-                return Err(error.maybe_help(names::suggestion(key, known)));
+                return Err(error.maybe_help(names::name_suggestion(key, known)));
             }
             let Some(value) = rest.next() else {
                 return Err(self.fail_at(key, format!("`{key}` has no value")));

@@ -102,7 +102,7 @@ fn columns(source: &Arc<Source>, line: usize, header: &str) -> Result<(Order, Ve
     // A slip in the name of a column would be one that is silently left out.
     let absent = || (0..COLUMNS.len()).filter(|c| order.position[*c].is_none()).map(|c| COLUMNS[c]);
     for name in &others {
-        if let Some(meant) = names::slip(name, absent()) {
+        if let Some(meant) = names::obvious_slip(name, absent()) {
             let text = format!("unknown column `{name}`");
             let help = format!(
                 "did you mean `{meant}`? Columns of other names are kept and say nothing about the flow"
@@ -254,7 +254,7 @@ impl<'a> Row<'a> {
             "s" => "seconds",
             unit => unit,
         };
-        match quantity::parse(&format!("{text} {unit}")) {
+        match quantity::parse_quantity(&format!("{text} {unit}")) {
             Ok(found) if found.dimension == quantity::Dimension::Time => Ok(Time(found.amount)),
             Ok(_) => Err(self.fail_at(text, &format!("`{name}` is `{text}`, which is no number of {words}"))),
             Err(_) => {

@@ -44,7 +44,7 @@ pub fn parse(source: &Arc<Source>) -> Result<Trace, ScenarioError> {
             "rank" => parser.rank(&word)?,
             other => {
                 let error = parser.fail(&word, format!("`{other}` is neither `num_ranks` nor `rank`"));
-                return Err(error.maybe_help(names::suggestion(other, ["num_ranks", "rank"])));
+                return Err(error.maybe_help(names::name_suggestion(other, ["num_ranks", "rank"])));
             }
         }
     }
@@ -298,7 +298,7 @@ impl<'a> Parser<'a> {
                 labels.get(word.text).copied().ok_or_else(|| {
                     let error =
                         self.fail(word, format!("no operation of rank {rank} is called `{}`", word.text));
-                    error.maybe_help(names::suggestion(word.text, labels.keys().copied()))
+                    error.maybe_help(names::name_suggestion(word.text, labels.keys().copied()))
                 })
             };
             let (waiting, cause) = (find(&waiting)?, find(&cause)?);
@@ -351,7 +351,7 @@ impl<'a> Parser<'a> {
             other => {
                 let error = self.fail(word, format!("`{other}` is not an operation"));
                 let known = ["send", "recv", "calc", "requires", "irequires"];
-                return Err(error.maybe_help(names::suggestion(other, known)));
+                return Err(error.maybe_help(names::name_suggestion(other, known)));
             }
         };
         let last = self.words.0[self.at - 1].span().end;

@@ -158,7 +158,7 @@ impl Reader<'_, '_> {
 
     fn seconds(&self, place: usize, what: &str) -> Result<Time, ScenarioError> {
         let word = self.row.words[place];
-        match quantity::parse(&format!("{word} s")) {
+        match quantity::parse_quantity(&format!("{word} s")) {
             Ok(found) if found.dimension == quantity::Dimension::Time => Ok(Time(found.amount)),
             _ => Err(self.fail(word, format!("`{word}` is not {what}: a number of seconds, at least 0"))),
         }

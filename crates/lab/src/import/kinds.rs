@@ -277,7 +277,7 @@ pub const KINDS: [Kind; 21] = [
             if rows.clone().any(|row| is_pair(row[0]) || (heads.contains(&row[0]) && row.len() == 2)) {
                 return Ok(());
             }
-            let near = names::slip(content.first(), heads).is_some();
+            let near = names::obvious_slip(content.first(), heads).is_some();
             against(2 * u8::from(near), format!("it {}, and not with `Nodes N`", content.begins()))
         },
     },
@@ -300,7 +300,7 @@ pub const KINDS: [Kind; 21] = [
             if word == "num_ranks" || is_rank {
                 return Ok(());
             }
-            let near = text.contains("num_ranks") || names::slip(word, ["num_ranks"]).is_some();
+            let near = text.contains("num_ranks") || names::obvious_slip(word, ["num_ranks"]).is_some();
             against(2 * u8::from(near), format!("it {}, and not with `num_ranks N`", content.begins()))
         },
     },

@@ -314,7 +314,7 @@ impl<'a> Parser<'a> {
             let text = if OTHERS.contains(&name) { "is not supported" } else { "is no kind of parallelism" };
             return Err(self
                 .fail_at(name, format!("`{name}` {text}"))
-                .maybe_help(names::suggestion(name, known)));
+                .maybe_help(names::name_suggestion(name, known)));
         };
         let [mut tensor, mut expert, mut stages, mut ranks] = [None; 4];
         while let Some(key) = words.next() {
@@ -348,7 +348,7 @@ impl<'a> Parser<'a> {
                         "checkpoint_initiates",
                         "pp_comm",
                     ];
-                    return Err(error.maybe_help(names::suggestion(other, known)));
+                    return Err(error.maybe_help(names::name_suggestion(other, known)));
                 }
             };
             if number == 0 {
@@ -435,7 +435,7 @@ impl<'a> Parser<'a> {
             let known = COLLECTIVES.iter().map(|(known, _)| *known).chain(["NONE"]);
             return Err(self
                 .fail_at(word, format!("there is no collective `{word}`"))
-                .maybe_help(names::suggestion(kind, known)));
+                .maybe_help(names::name_suggestion(kind, known)));
         };
         Ok(Pass { takes, collective: Some((*collective, group, bytes)) })
     }

@@ -113,7 +113,7 @@ pub fn least_threshold(weight: f64) -> Result<f64, ModelError> {
 // L2DCT §III, eq. 1
 pub fn increase(bytes: u64) -> f64 {
     let weights = Weights::new(&L2dctParams::default());
-    weights.increase(weights.of(bytes, 0))
+    weights.increase_per_round(weights.weight_for(bytes, 0))
 }
 
 #[cfg(test)]

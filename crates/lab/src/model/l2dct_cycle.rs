@@ -160,8 +160,8 @@ pub fn cycle(setting: &Setting, form: Form) -> Result<Cycle, ModelError> {
     positive("the path's packets", setting.bdp)?;
     check("the threshold", "at least 0", setting.threshold, setting.threshold >= 0.0)?;
     Ok(match form {
-        Form::Approximate => setting.approximate(),
-        Form::Exact => setting.exact(),
+        Form::Approximate => setting.approximate_cycle(),
+        Form::Exact => setting.exact_cycle(),
     })
 }
 
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn the_forms_are_those_of_the_transport() {
-        assert_eq!(cycle(&SETTING, Form::Approximate), Ok(SETTING.approximate()));
+        assert_eq!(cycle(&SETTING, Form::Approximate), Ok(SETTING.approximate_cycle()));
         let exact = cycle(&SETTING, Form::Exact).expect("in range");
         assert!((exact.alpha - 0.0443).abs() < 5e-5 && (exact.period - exact.drop / 0.2).abs() < 1e-12);
         assert_eq!(exact.queue_max, 20.2);

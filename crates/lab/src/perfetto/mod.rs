@@ -174,7 +174,8 @@ fn fill<W: Write>(
         slices.edges(edges)?;
     }
     slices.write()?;
-    let every = manifest["scenario"]["sample"]["every"].as_str().and_then(|text| quantity::parse(text).ok());
+    let every =
+        manifest["scenario"]["sample"]["every"].as_str().and_then(|text| quantity::parse_quantity(text).ok());
     let every = every.filter(|every| every.dimension == Dimension::Time).map(|every| every.amount);
     let every = every.ok_or_else(|| LabError::Unreadable {
         path: from.join("manifest.json"),

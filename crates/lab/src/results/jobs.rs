@@ -6,7 +6,7 @@ use super::made::{Made, with_bounds};
 use super::open::{Found, Sample, Took, begun, missed};
 use super::tables::step_name;
 use crate::scenario::{Resolved, Setup};
-use crate::text::quantity::seconds;
+use crate::text::quantity::as_seconds;
 use crate::traffic::JobInfo;
 use headway_network::{Cause, FlowState, Graph, Network, Node, Outcome, Until};
 use headway_units::Time;
@@ -37,13 +37,13 @@ pub const JOBS: &[Number<OfJob>] = &[
     Number::new(Field::new("size_bytes", Bytes, "size", "size of a collective, as nccl-tests counts it; null for others").or_null(), |job| {
         json!(job.collective().map(|(bytes, _)| bytes))
     }),
-    Number::new(Field::new("start_s", Seconds, "start", "start of its first flow or step").or_null(), |job| json!(job.start.map(seconds))),
+    Number::new(Field::new("start_s", Seconds, "start", "start of its first flow or step").or_null(), |job| json!(job.start.map(as_seconds))),
     Number::new(
         Field::new("finish_s", Seconds, "finish", "end of its last flow and step; null if they were not over").or_null(),
-        |job| json!(job.finish.map(seconds)),
+        |job| json!(job.finish.map(as_seconds)),
     ),
     Number::new(Field::new("completion_s", Seconds, "completion", "`finish_s - start_s`").or_null(), |job| {
-        json!(job.completion().map(seconds))
+        json!(job.completion().map(as_seconds))
     }),
     Number::new(
         Field::new(
@@ -53,7 +53,7 @@ pub const JOBS: &[Number<OfJob>] = &[
             "shortest time that it could take: the longest chain of its flows and steps, each flow as fast as if it were alone, \
              what its busiest host sends or receives over the rate of its link, or what its busiest processor computes, whichever is longest",
         ),
-        |job| json!(seconds(job.bound)),
+        |job| json!(as_seconds(job.bound)),
     ),
     Number::new(Field::slowdown("slowdown", "slowdown", "`completion_s / bound_s`").or_null(), |job| {
         json!(job.completion().filter(|_| job.bound > Time::ZERO).map(|took| took.0 as f64 / job.bound.0 as f64))
@@ -136,8 +136,8 @@ impl Round {
     fn took(&self, end: Time) -> Took {
         let start = self.start.unwrap_or(end);
         match self.ended() {
-            Some(ended) => Took::Ended(seconds(ended.saturating_sub(start))),
-            None => Took::Open(seconds(end.saturating_sub(start))),
+            Some(ended) => Took::Ended(as_seconds(ended.saturating_sub(start))),
+            None => Took::Open(as_seconds(end.saturating_sub(start))),
         }
     }
 }
@@ -234,9 +234,9 @@ fn round_numbers(rounds: &BTreeMap<u32, Round>, end: Time, within: Option<Time>)
             *first = (*first).min(start);
         }
     }
-    let all = since.values().max().map(|since_all| (since.len() as u64, seconds(*since_all)));
+    let all = since.values().max().map(|since_all| (since.len() as u64, as_seconds(*since_all)));
     let missed = within.and_then(|within| {
-        let late = |took: Took| took.least() > seconds(within);
+        let late = |took: Took| took.least() > as_seconds(within);
         missed(rounds.values().map(|round| (round.took(end), late(round.took(end)))))
     });
     let rounds = Rounds { times, missed, waiting: all };
@@ -403,7 +403,7 @@ fn bound(
     let addressed = network.as_ref().map_or(Cow::Borrowed(&resolved.spec), |n| n.address(&resolved.spec));
     for &flow in flows {
         let flow = &addressed.flows[flow as usize];
-        let wire = flow.bytes + sizes.packets(flow.bytes) * u64::from(sizes.full_wire() - sizes.payload);
+        let wire = flow.bytes + sizes.packets_of(flow.bytes) * u64::from(sizes.full_wire() - sizes.payload);
         *sent.entry((true, flow.src)).or_default() += wire;
         *sent.entry((false, flow.dst)).or_default() += wire;
     }
@@ -503,7 +503,7 @@ impl Job<'_> {
     /// Bandwidth in bits a second.
     fn bandwidth(&self) -> Option<f64> {
         let (bytes, _) = self.collective()?;
-        let each = seconds(self.completion()?) / self.info?.iterations as f64;
+        let each = as_seconds(self.completion()?) / self.info?.iterations as f64;
         (each > 0.0).then(|| bytes as f64 * 8.0 / each)
     }
 
@@ -527,7 +527,7 @@ impl Job<'_> {
 
     fn round_times(&self) -> Json {
         let rounds = self.rounds();
-        let one = |(number, round): (&u32, &Round)| json!({ "round": number, "start_s": round.start.map(seconds), "finish_s": round.ended().map(seconds) });
+        let one = |(number, round): (&u32, &Round)| json!({ "round": number, "start_s": round.start.map(as_seconds), "finish_s": round.ended().map(as_seconds) });
         rounds.iter().skip(rounds.len().saturating_sub(MOST_ROUNDS)).map(one).collect()
     }
 
@@ -544,8 +544,8 @@ impl Job<'_> {
         // Of two in the middle, the earlier one.
         let (median, _) = *hosts.get(hosts.len().checked_sub(1)? / 2)?;
         hosts.sort_unstable_by_key(|(at, host)| (std::cmp::Reverse(*at), *host));
-        let behind = |at: Time| if at >= median { seconds(at - median) } else { -seconds(median - at) };
-        let one = |(finish, host): &(Time, u32)| json!({ "host": host, "finish_s": seconds(*finish), "behind_s": behind(*finish) });
+        let behind = |at: Time| if at >= median { as_seconds(at - median) } else { -as_seconds(median - at) };
+        let one = |(finish, host): &(Time, u32)| json!({ "host": host, "finish_s": as_seconds(*finish), "behind_s": behind(*finish) });
         Some(hosts.iter().map(one).collect())
     }
 
@@ -564,10 +564,10 @@ impl Job<'_> {
                     json!({ "step": name, "host": made.step.host })
                 }
             };
-            object["start_s"] = seconds(link.start).into();
-            object["finish_s"] = seconds(link.finish).into();
+            object["start_s"] = as_seconds(link.start).into();
+            object["finish_s"] = as_seconds(link.finish).into();
             if link.notice > Time::ZERO {
-                object["notice_s"] = seconds(link.notice).into();
+                object["notice_s"] = as_seconds(link.notice).into();
             }
             object["excess_s"] = link.excess().into();
             object

@@ -49,7 +49,7 @@ pub fn manifest(
         "digest": scenario.digest(),
         "host": machine(),
         "wall_s": wall,
-        "virtual_s": crate::text::quantity::seconds(outcome.end),
+        "virtual_s": crate::text::quantity::as_seconds(outcome.end),
         "events": outcome.events,
         "events_per_s": per_s(outcome.events),
         "packet_hops": outcome.packet_hops,

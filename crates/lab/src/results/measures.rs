@@ -4,7 +4,7 @@ use super::field::Quantity::{Count, List, Ratio, Time as TimeOf};
 use super::field::{Field, Number};
 use super::open::{Found, Sample, Took, begun, open_for, took};
 use super::statistics::{equal_count, jain, mean};
-use crate::text::quantity::seconds;
+use crate::text::quantity::as_seconds;
 use headway_gauges::{Gauge, RoundTrips};
 use headway_network::{FlowRecord, FlowSpec, FlowState};
 use headway_units::Time;
@@ -51,7 +51,7 @@ pub(super) fn slowdown(record: &FlowRecord, fct: Took) -> Option<Took> {
     match fct {
         Took::Ended(_) => record.slowdown().map(Took::Ended),
         Took::Open(open) => {
-            (record.ideal > Time::ZERO).then(|| Took::Open((open / seconds(record.ideal)).max(1.0)))
+            (record.ideal > Time::ZERO).then(|| Took::Open((open / as_seconds(record.ideal)).max(1.0)))
         }
     }
 }
@@ -105,7 +105,7 @@ pub const ROUND_TRIPS: &[Number<OfTrips>] = &[
         |trips| trips.count().into(),
     ),
     Number::new(Field::new("mean_s", TimeOf, "round trip, mean", "their mean"), |trips| {
-        json!(trips.mean().map(seconds))
+        json!(trips.mean().map(as_seconds))
     }),
     Number {
         field: Field::new(
@@ -114,26 +114,26 @@ pub const ROUND_TRIPS: &[Number<OfTrips>] = &[
             "round trip, p50",
             "their median, which like every quantile is at most a hundredth too high",
         ),
-        of: |trips| json!(trips.quantile(0.5).map(seconds)),
+        of: |trips| json!(trips.quantile(0.5).map(as_seconds)),
         shown: true,
     },
     Number::new(Field::new("p90_s", TimeOf, "round trip, p90", "their 90th percentile"), |trips| {
-        json!(trips.quantile(0.9).map(seconds))
+        json!(trips.quantile(0.9).map(as_seconds))
     }),
     Number {
         field: Field::new("p99_s", TimeOf, "round trip, p99", "their 99th percentile"),
-        of: |trips| json!(trips.quantile(0.99).map(seconds)),
+        of: |trips| json!(trips.quantile(0.99).map(as_seconds)),
         shown: true,
     },
     Number::new(Field::new("p999_s", TimeOf, "round trip, p999", "their 99.9th percentile"), |trips| {
-        json!(trips.quantile(0.999).map(seconds))
+        json!(trips.quantile(0.999).map(as_seconds))
     }),
     Number::new(Field::new("max_s", TimeOf, "round trip, max", "the longest"), |trips| {
-        json!((trips.count() > 0).then(|| seconds(trips.longest())))
+        json!((trips.count() > 0).then(|| as_seconds(trips.longest())))
     }),
     Number::new(
         Field::new("histogram", List, "histogram", "pairs of a bin's upper end and how many are in it"),
-        |trips| trips.bins().map(|(end, count)| json!((seconds(end), count))).collect(),
+        |trips| trips.bins().map(|(end, count)| json!((as_seconds(end), count))).collect(),
     ),
 ];
 

@@ -5,7 +5,7 @@
 //! value that it has if each of them ended with the run. A run that stops earlier has more of these and never claims more.
 
 use super::statistics::{mean, quantile};
-use crate::text::quantity::seconds;
+use crate::text::quantity::as_seconds;
 use headway_network::{FlowRecord, FlowState};
 use headway_units::Time;
 
@@ -57,11 +57,11 @@ pub(super) fn open_for(record: &FlowRecord, end: Time) -> Option<Time> {
 /// Duration of a flow, if it counts.
 pub(super) fn took(record: &FlowRecord, warmup: Time, end: Time) -> Option<Took> {
     if let Some(open) = open_for(record, end) {
-        return Some(Took::Open(seconds(open)));
+        return Some(Took::Open(as_seconds(open)));
     }
     let is_late = record.start.is_some_and(|start| start >= warmup);
     let fct = record.fct().filter(|_| is_late && record.state == FlowState::Done)?;
-    Some(Took::Ended(seconds(fct)))
+    Some(Took::Ended(as_seconds(fct)))
 }
 
 /// The share that is late of what took, or is open for, some time: each with whether it is late already. Nothing if nothing is

@@ -6,7 +6,7 @@ use super::open::{Sample, Took, took};
 use super::statistics::mean;
 use super::tables::busy_fraction;
 use crate::scenario::Setup;
-use crate::text::quantity::seconds;
+use crate::text::quantity::as_seconds;
 use crate::traffic::Kernel;
 use headway_fabric::PortCounters;
 use headway_gauges::{Gauge, RoundTrips};
@@ -136,7 +136,7 @@ impl<'a> Run<'a> {
     /// The longest time that a link was stopped, in seconds.
     pub(super) fn longest_paused(&self) -> f64 {
         let longest = self.part.outcome.links.iter().map(|link| link.pauses.stopped).max();
-        seconds(longest.unwrap_or(Time::ZERO))
+        as_seconds(longest.unwrap_or(Time::ZERO))
     }
 
     /// Names of the links of a deadlock.
@@ -180,7 +180,7 @@ impl Part<'_> {
 /// Times until senders knew, of flows that count. One that is whole, but of which its sender had not learnt that, has none.
 fn known_times(flows: &[(&FlowSpec, &FlowRecord)], warmup: Time, end: Time) -> Sample {
     Sample::of(flows.iter().filter_map(|(_, record)| match took(record, warmup, end)? {
-        Took::Ended(_) => record.until_known().map(|known| Took::Ended(seconds(known))),
+        Took::Ended(_) => record.until_known().map(|known| Took::Ended(as_seconds(known))),
         open => Some(open),
     }))
 }

@@ -31,7 +31,7 @@ impl GaugeField {
 /// Measurements of machines and of the rules of switch ports, as transports and disciplines declare them, and those of
 /// a kernel's TCP.
 pub fn gauges() -> Vec<GaugeField> {
-    let transports = headway_transport::registry::all();
+    let transports = headway_transport::registry::all_entries();
     let machines = transports.iter().map(|entry| (entry.info.name, entry.gauges));
     let kernel = std::iter::once(("stack = \"kernel\"", kernel_gauges::ALL));
     let mut found: Vec<GaugeField> = Vec::new();
@@ -49,7 +49,7 @@ pub fn gauges() -> Vec<GaugeField> {
 /// Probes of machines for each flow while a run goes on, as transports declare them.
 pub fn probes() -> Vec<GaugeField> {
     let mut found: Vec<GaugeField> = Vec::new();
-    for entry in headway_transport::registry::all() {
+    for entry in headway_transport::registry::all_entries() {
         for info in entry.probes {
             match found.iter_mut().find(|probe| probe.field.name == info.name) {
                 Some(probe) => probe.owners.push(entry.info.name),
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_probe_has_the_unit_that_its_transport_declares() {
-        for entry in headway_transport::registry::all() {
+        for entry in headway_transport::registry::all_entries() {
             for info in entry.probes {
                 assert_eq!(Field::gauge(info).unit, info.unit.name(), "{}", info.name);
             }
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn gauges_of_one_name_are_declared_alike_and_have_a_label_and_a_sentence() {
         let all = gauges();
-        let declared = headway_transport::registry::all().into_iter().flat_map(|entry| entry.gauges);
+        let declared = headway_transport::registry::all_entries().into_iter().flat_map(|entry| entry.gauges);
         for info in declared.chain(headway_fabric::registry::GAUGES.iter().flat_map(|(_, infos)| *infos)) {
             assert!(!info.label.is_empty() && !info.doc.is_empty(), "{}", info.name);
             let field = Field::gauge(info);

@@ -12,7 +12,7 @@ use super::statistics::QUANTILE_DEFINITION;
 use super::steadiness::Arrivals;
 use super::volumes::busiest_links;
 use crate::scenario::{Resolved, Setup};
-use crate::text::quantity::seconds;
+use crate::text::quantity::as_seconds;
 use headway_network::{FlowState, Network, Outcome};
 use serde_json::{Map, Value as Json, json};
 
@@ -127,10 +127,10 @@ pub const SUMMARY: &[Number<Of>] = &[
     Number::new(Field::new("paused_max_s", Time, "longest paused", "of all links, the longest time that one was stopped in any class"), Of::Run(|run| json!(run.longest_paused()))),
     Number::new(Field::new("headroom_max_bytes", Bytes, "largest headroom", "most bytes in the headroom of a link, of one class"), Of::Run(|run| run.most_of_pauses(|pauses| pauses.headroom_max))),
     Number::new(Field::new("pool_max_bytes", Bytes, "largest pool", "most bytes in the pool that all links of a switch share"), Of::Run(|run| run.most_of_pauses(|pauses| pauses.shared_max))),
-    Number::new(Field::new("deadlock_s", Time, "deadlock", "time from which on pauses waited for each other for ever; null if none did"), Of::Run(|run| json!(run.part.outcome.deadlock.as_ref().map(|deadlock| seconds(deadlock.closed))))),
+    Number::new(Field::new("deadlock_s", Time, "deadlock", "time from which on pauses waited for each other for ever; null if none did"), Of::Run(|run| json!(run.part.outcome.deadlock.as_ref().map(|deadlock| as_seconds(deadlock.closed))))),
     Number::new(Field::new("deadlock_links", List, "deadlocked links", "links in a cycle, each of which waited for the next and the last for the first; empty without a deadlock"), Of::Run(|run| run.deadlocked().into())),
     Number::new(Field::packets("trims", "trims", "packets trimmed at all ports"), Of::Flows(|part| json!(part.trims))).shown(),
-    Number::new(Field::new("arrivals_end_s", Time, "arrivals end", "start of the last flow; null if it never started, and on the testbed"), Of::Run(|run| json!(run.part.outcome.arrivals.as_ref().map(|arrivals| seconds(arrivals.end))))),
+    Number::new(Field::new("arrivals_end_s", Time, "arrivals end", "start of the last flow; null if it never started, and on the testbed"), Of::Run(|run| json!(run.part.outcome.arrivals.as_ref().map(|arrivals| as_seconds(arrivals.end))))),
     Number::new(Field::new(
         "nominal_link_use",
         Share,

@@ -7,7 +7,7 @@ use super::field::Field as Declared;
 use super::labels::labels;
 use super::table::{Column, Table};
 use crate::scenario::Resolved;
-use crate::text::quantity::seconds;
+use crate::text::quantity::as_seconds;
 use crate::traffic::{Kernel, MadeStep};
 use arrow_schema::{ArrowError, Field, Schema};
 use headway_fabric::DropReason;
@@ -35,9 +35,9 @@ pub fn flows(resolved: &Resolved, stacks: &[Option<Kernel>], outcome: &Outcome) 
     let labels = labels(&spec.transports, stacks);
     let counted = |of: &dyn Fn(&FlowRecord) -> Option<u64>| Column::with_gaps(records().map(of));
     let ratio = |of: &dyn Fn(&FlowRecord) -> Option<f64>| Column::with_gaps(records().map(of));
-    let time = |of: &dyn Fn(&FlowRecord) -> Option<Time>| ratio(&|record| of(record).map(seconds));
+    let time = |of: &dyn Fn(&FlowRecord) -> Option<Time>| ratio(&|record| of(record).map(as_seconds));
     let by_cause = |of: &dyn Fn(&TimeByCause) -> Option<Time>| {
-        let one = |flow: usize| outcome.by_cause(flow).and_then(of).map(seconds);
+        let one = |flow: usize| outcome.by_cause(flow).and_then(of).map(as_seconds);
         Column::with_gaps((0..spec.flows.len()).map(one))
     };
     let held_by = |flow: usize| {
@@ -59,7 +59,7 @@ pub fn flows(resolved: &Resolved, stacks: &[Option<Kernel>], outcome: &Outcome) 
         ("fct_s", time(&FlowRecord::fct)),
         ("at_least_s", time(&|r| super::open::open_for(r, outcome.end))),
         ("sender_fct_s", time(&FlowRecord::until_known)),
-        ("ideal_s", Column::of(records().map(|r| seconds(r.ideal)))),
+        ("ideal_s", Column::of(records().map(|r| as_seconds(r.ideal)))),
         ("slowdown", ratio(&FlowRecord::slowdown)),
         ("sender_slowdown", ratio(&FlowRecord::sender_slowdown)),
         ("delivered_bytes", Column::of(records().map(|r| r.delivered))),
@@ -67,7 +67,7 @@ pub fn flows(resolved: &Resolved, stacks: &[Option<Kernel>], outcome: &Outcome) 
         ("drops", counted(&|r| r.drops.map(u64::from))),
         ("trims", counted(&|r| r.trims.map(u64::from))),
         ("marks", counted(&|r| r.marks.map(u64::from))),
-        ("deadline_s", Column::with_gaps(declared().map(|f| f.deadline.map(|d| seconds(d - f.start))))),
+        ("deadline_s", Column::with_gaps(declared().map(|f| f.deadline.map(|d| as_seconds(d - f.start))))),
         ("state", Column::text(records().map(|r| state_name(r.state)))),
         ("host_s", by_cause(&|time| Some(time.host))),
         ("wait_s", by_cause(&|time| Some(time.wait))),
@@ -111,7 +111,7 @@ pub fn links(outcome: &Outcome) -> Result<Table, ArrowError> {
     put("pauses_sent", count(&|l| l.pauses.sent));
     put("pauses_received", count(&|l| l.pauses.received));
     put("resumes_received", count(&|l| l.pauses.resumes_received));
-    put("paused_s", share(&|l| seconds(l.pauses.stopped)));
+    put("paused_s", share(&|l| as_seconds(l.pauses.stopped)));
     put("headroom_max_bytes", count(&|l| l.pauses.headroom_max));
     put("pool_max_bytes", count(&|l| l.pauses.shared_max));
     batch("links", LINKS, columns)
@@ -121,7 +121,7 @@ pub fn links(outcome: &Outcome) -> Result<Table, ArrowError> {
 /// the time that it takes: no link is above its rate wherever a run stops.
 fn goodput_bps(link: &LinkRecord, end: Time) -> f64 {
     let over = end.saturating_add(link.counters.busy.saturating_sub(link.busy));
-    if over == Time::ZERO { 0.0 } else { 8.0 * link.counters.payload_bytes as f64 / seconds(over) }
+    if over == Time::ZERO { 0.0 } else { 8.0 * link.counters.payload_bytes as f64 / as_seconds(over) }
 }
 
 /// Share of the run that a link spent transmitting.
@@ -135,7 +135,7 @@ pub fn graph(resolved: &Resolved, outcome: &Outcome) -> Result<Option<(Table, Ta
     let all = || resolved.steps.iter().zip(&outcome.steps);
     let name = |(number, made): (usize, &MadeStep)| made.name.clone().unwrap_or_else(|| step_name(number));
     let times = |of: fn(&StepRecord) -> Option<Time>| {
-        Column::with_gaps(all().map(|(_, record)| of(record).map(seconds)))
+        Column::with_gaps(all().map(|(_, record)| of(record).map(as_seconds)))
     };
     let steps = vec![
         ("step", Column::of(0..resolved.steps.len() as u64)),
@@ -182,7 +182,7 @@ pub fn series(names: &[String], outcome: &Outcome) -> Result<Table, ArrowError> 
         Entity::Link(i) => outcome.links[i as usize].name.as_str(),
     };
     let columns = vec![
-        ("t_s", Column::of(samples.iter().map(|s| seconds(s.at)))),
+        ("t_s", Column::of(samples.iter().map(|s| as_seconds(s.at)))),
         ("entity", Column::text(samples.iter().map(|s| entity(s.entity)))),
         ("metric", Column::text(samples.iter().map(|s| s.metric.name()))),
         ("value", Column::of(samples.iter().map(|s| s.value))),

@@ -45,7 +45,7 @@ fn kind(item: &Item<'_>) -> Read<PacketKind> {
     let name = item.text()?;
     PacketKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
         let problem = Problem::NoSuchName { what: "kind of packet", name: name.into() };
-        item.fail(problem).maybe_help(names::suggestion(name, PacketKind::ALL.map(PacketKind::name)))
+        item.fail(problem).maybe_help(names::name_suggestion(name, PacketKind::ALL.map(PacketKind::name)))
     })
 }
 

@@ -170,7 +170,7 @@ impl Setup {
         let (sizes, hosts) = (self.fabric.sizes, self.topology.hosts);
         let grows = |flow: &FlowSpec| {
             let transport = &self.transports[usize::from(flow.transport)];
-            headway_transport::registry::find(&transport.name)
+            headway_transport::registry::find_entry(&transport.name)
                 .is_some_and(|found| found.capabilities.window_grows)
         };
         self.traffic.iter().flat_map(move |entry| {
@@ -178,7 +178,10 @@ impl Setup {
             if !entry.pattern.is_spread() && entry.expected_flows(hosts) <= LOOKED_AT {
                 entry.generate(0, 0, hosts, &mut made);
             }
-            made.flows.into_iter().map(|f| f.spec).filter(move |f| sizes.packets(f.bytes) >= LONG && grows(f))
+            made.flows
+                .into_iter()
+                .map(|f| f.spec)
+                .filter(move |f| sizes.packets_of(f.bytes) >= LONG && grows(f))
         })
     }
 }

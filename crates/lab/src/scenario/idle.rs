@@ -49,7 +49,7 @@ impl Scenario {
             let known: Vec<&str> = self.plan.variants.iter().map(|variant| variant.name.as_str()).collect();
             let source = Source::new("--variant", name);
             let problem = Problem::NoSuchName { what: "variant", name: name.into() };
-            let help = names::suggestion(name, known.iter().copied());
+            let help = names::name_suggestion(name, known.iter().copied());
             let none = "the scenario has no [variants.NAME] table".to_string();
             return Err(
                 ScenarioError::new(problem, &Origin::new(&source, 0..name.len())).help(help.unwrap_or(none))

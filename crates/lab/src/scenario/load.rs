@@ -86,7 +86,7 @@ impl Request {
             if headway_fabric::registry::find(&one.discipline).is_none() {
                 let problem = Problem::NoSuchName { what: "port discipline", name: one.discipline.clone() };
                 let nearest =
-                    names::suggestion(&one.discipline, headway_fabric::registry::NAMES.iter().copied());
+                    names::name_suggestion(&one.discipline, headway_fabric::registry::NAMES.iter().copied());
                 return Err(ScenarioError::nowhere(problem).maybe_help(nearest));
             }
         }

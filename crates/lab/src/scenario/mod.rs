@@ -241,7 +241,7 @@ impl Scenario {
         let mut hash = sha2::Sha256::new();
         hash.update(format!("{VERSION} {EPOCH}\n"));
         for name in self.setup.as_ref().map(Setup::transport_names).unwrap_or_default() {
-            match headway_transport::registry::find(name) {
+            match headway_transport::registry::find_entry(name) {
                 Some(entry) if entry.revision > 0 => hash.update(format!("{name} {}\n", entry.revision)),
                 _ => {}
             }
@@ -588,7 +588,7 @@ fn find_flows(
             let mut known: Vec<&str> = positions.keys().map(String::as_str).collect();
             known.sort_unstable();
             let problem = Problem::NoSuchName { what: "flow", name: name.clone() };
-            ScenarioError::new(problem, at).maybe_help(names::suggestion(name, known))
+            ScenarioError::new(problem, at).maybe_help(names::name_suggestion(name, known))
         })
     };
     wanted.iter().map(find).collect()

@@ -87,7 +87,7 @@ impl Scenario {
             delay: delay.fold(Time::ZERO, |sum, one| sum + one),
             rate: path.bottleneck,
             packet: u32::from(sizes.payload),
-            bdp: path.slots(path.bottleneck, sizes) * f64::from(sizes.payload),
+            bdp: path.bdp_slots(path.bottleneck, sizes) * f64::from(sizes.payload),
         })
     }
 }

@@ -121,7 +121,7 @@ fn known_scale(name: &str, at: &Origin) -> Result<(), ScenarioError> {
         return Ok(());
     }
     let problem = Problem::NoSuchName { what: "scale", name: name.into() };
-    Err(ScenarioError::new(problem, at).maybe_help(names::suggestion(name, SCALES)))
+    Err(ScenarioError::new(problem, at).maybe_help(names::name_suggestion(name, SCALES)))
 }
 
 /// Names of the scales that a document writes out.
@@ -233,7 +233,7 @@ fn identity(value: &Value) -> String {
     match value {
         Value::Int(n) => format!("{:?}", *n as f64),
         Value::Float(n) => format!("{n:?}"),
-        Value::Text(text) => match quantity::parse(text) {
+        Value::Text(text) => match quantity::parse_quantity(text) {
             Ok(found) => format!("{found:?}"),
             Err(_) => value.to_toml(),
         },

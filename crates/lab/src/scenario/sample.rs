@@ -123,7 +123,7 @@ pub fn read(
 fn probe_choice(item: &Item<'_>, transports: &[TransportSpec]) -> Result<ProbeChoice, ScenarioError> {
     let mut known: Vec<&str> = Vec::new();
     for transport in transports {
-        let declared = registry::find(&transport.name).map_or(&[][..], |entry| entry.probes);
+        let declared = registry::find_entry(&transport.name).map_or(&[][..], |entry| entry.probes);
         known.extend(declared.iter().map(|probe| probe.name));
     }
     known.sort_unstable();
@@ -147,7 +147,7 @@ fn probe_choice(item: &Item<'_>, transports: &[TransportSpec]) -> Result<ProbeCh
                 [] => "no transport of the scenario has probes".to_string(),
                 some => format!("its transports have {}", some.join(", ")),
             };
-            let help = names::suggestion(name, known.iter().copied()).unwrap_or(all);
+            let help = names::name_suggestion(name, known.iter().copied()).unwrap_or(all);
             return Err(item.fail(problem).help(help));
         }
         if chosen.iter().any(|c| c == name) {

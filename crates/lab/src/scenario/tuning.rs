@@ -20,14 +20,15 @@ pub(super) fn tune(
     fabric: &FabricSpec,
 ) {
     for (position, transport) in transports.iter_mut().enumerate() {
-        if !registry::tunes(&transport.name) {
+        if !registry::tunes_params(&transport.name) {
             continue;
         }
         let own = entries.iter().filter(|entry| usize::from(entry.common.transport) == position);
-        let whatever_sizes = registry::find(&transport.name)
+        let whatever_sizes = registry::find_entry(&transport.name)
             .is_some_and(|found| found.capabilities.shared_clock || found.capabilities.network_wide);
         let Some((mut traffic, network)) = traffic(own, topology, fabric, whatever_sizes) else { continue };
-        let tuned = |traffic: &Traffic| registry::tuned(&transport.name, &transport.params, traffic)?.ok();
+        let tuned =
+            |traffic: &Traffic| registry::tune_params(&transport.name, &transport.params, traffic)?.ok();
         let Some(params) = tuned(&traffic) else { continue };
         let mut apart: Vec<(Vec<u32>, Params)> = Vec::new();
         // Networks that are alike, such as nodes, are looked at once.

@@ -30,7 +30,7 @@ impl Scenario {
         let (mut weighted, mut weight) = (0.0, 0.0);
         for (index, flow) in setup.flows(self.seed).iter().enumerate() {
             let spec = &flow.spec;
-            let packets = sizes.packets(spec.bytes);
+            let packets = sizes.packets_of(spec.bytes);
             if index < LOOKED_AT {
                 let pair = network.pair(spec.src, spec.dst);
                 let path = pair.and_then(|(src, dst)| network.links_between(src, dst));

@@ -48,7 +48,7 @@ impl<'a> Reader<'a> {
     pub fn need(&self, key: &str) -> Read<Item<'a>> {
         self.get(key).ok_or_else(|| {
             let strangers = self.table.entries.iter().filter(|e| !self.was_asked(&e.key));
-            if let Some(slip) = names::nearest(key, strangers.map(|e| e.key.as_str()))
+            if let Some(slip) = names::nearest_name(key, strangers.map(|e| e.key.as_str()))
                 && let Some(entry) = self.table.get(slip)
             {
                 let problem = Problem::UnknownKey { key: slip.into(), table: self.name() };
@@ -77,7 +77,7 @@ impl<'a> Reader<'a> {
         places(self.table, &entry.key, "", &mut elsewhere);
         // A key without the tables that it is in, as `--set load=0.5` has it.
         let help = match elsewhere.is_empty() {
-            true => names::suggestion(&entry.key, known.iter().copied()),
+            true => names::name_suggestion(&entry.key, known.iter().copied()),
             false => Some(format!("did you mean {}?", elsewhere.join(" or "))),
         };
         Err(error.maybe_help(help))
@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
             let list = names::once_each(known);
             return Err(error.help(format!("it uses {}", list.join(", "))));
         }
-        Err(error.maybe_help(names::suggestion(&entry.key, known)))
+        Err(error.maybe_help(names::name_suggestion(&entry.key, known)))
     }
 
     /// The keys that were read so far.
@@ -222,16 +222,17 @@ impl<'a> Item<'a> {
         words.iter().position(|w| *w == word).ok_or_else(|| {
             let allowed = format!("one of {}", words.join(", "));
             self.range(allowed, format!("`{word}`"))
-                .maybe_help(names::suggestion(word, words.iter().copied()))
+                .maybe_help(names::name_suggestion(word, words.iter().copied()))
         })
     }
 
     fn quantity(&self, wanted: &[Dimension]) -> Read<quantity::Quantity> {
         let or =
             |f: fn(Dimension) -> &'static str| wanted.iter().map(|d| f(*d)).collect::<Vec<_>>().join(" or ");
-        let example = || self.example(wanted).unwrap_or_else(|| format!("write {}", or(Dimension::example)));
+        let example =
+            || self.example(wanted).unwrap_or_else(|| format!("write {}", or(Dimension::example_text)));
         let Value::Text(text) = &self.node.value else {
-            return Err(self.wrong(format!("{} with a unit", or(Dimension::word))).help(example()));
+            return Err(self.wrong(format!("{} with a unit", or(Dimension::dimension_name))).help(example()));
         };
         let of_wanted = |error| match error {
             QuantityError::NoSuchUnit { unit, .. } => {
@@ -240,7 +241,7 @@ impl<'a> Item<'a> {
             }
             other => other,
         };
-        let (dimension, parsed) = match quantity::parse(text) {
+        let (dimension, parsed) = match quantity::parse_quantity(text) {
             Ok(parsed) => (parsed.dimension, Ok(parsed)),
             // If only bits are given, a rate is likelier meant than a number of bytes.
             Err(QuantityError::BitsAndBytes { unit, dimension: Dimension::Bytes, .. })
@@ -253,7 +254,8 @@ impl<'a> Item<'a> {
             Err(error) => return Err(self.misread(of_wanted(error), &example())),
         };
         if !wanted.contains(&dimension) {
-            let reason = format!("`{text}` is {}, not {}", dimension.word(), or(Dimension::word));
+            let reason =
+                format!("`{text}` is {}, not {}", dimension.dimension_name(), or(Dimension::dimension_name));
             let problem = Problem::Quantity { key: self.path.clone(), reason };
             return Err(self.fail(problem).help(example()));
         }
@@ -392,7 +394,7 @@ impl<'a> Item<'a> {
             (ParamKind::Bool, Value::Bool(v)) => ParamValue::Bool(*v),
             (ParamKind::Int { .. }, Value::Int(v)) => match u64::try_from(*v) {
                 Ok(v) => ParamValue::Int(v),
-                Err(_) => return Err(self.range(spec.kind.expected(), v)),
+                Err(_) => return Err(self.range(spec.kind.expected_form(), v)),
             },
             (ParamKind::Float { .. }, Value::Int(_) | Value::Float(_)) => ParamValue::Float(self.number()?),
             (ParamKind::Time { .. }, _) => ParamValue::Time(self.time()?),
@@ -400,18 +402,18 @@ impl<'a> Item<'a> {
                 ParamValue::Int(self.bytes(0)?)
             }
             (ParamKind::Length { .. }, Value::Int(bare)) => {
-                let error = self.wrong(spec.kind.expected());
+                let error = self.wrong(spec.kind.expected_form());
                 let meant = format!("a number alone may mean packets: bytes are \"{bare} B\"");
                 return Err(error.help(meant));
             }
             (ParamKind::Length { .. }, _) => ParamValue::Int(self.quantity(&[Dimension::Bytes])?.amount),
             (ParamKind::Rate { .. }, _) => ParamValue::Rate(self.rate()?),
             (ParamKind::Choice(words), _) => ParamValue::Choice(words[self.choice(words)?].into()),
-            _ => return Err(self.wrong(spec.kind.expected())),
+            _ => return Err(self.wrong(spec.kind.expected_form())),
         };
-        match spec.check(&value) {
+        match spec.check_value(&value) {
             Ok(()) => Ok(value),
-            Err(_) => Err(self.range(spec.kind.expected(), value)),
+            Err(_) => Err(self.range(spec.kind.expected_form(), value)),
         }
     }
 }

@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
         let known: &[&str] = if self.current.is_some() { &OF_A_TIER } else { &AT_THE_HEAD };
         let Some(place) = known.iter().position(|name| *name == lower) else {
             let error = self.text.wrong(key, format!("`{key}` is not a key of this part of the file"));
-            return Err(error.maybe_help(names::suggestion(&lower, known.iter().copied())));
+            return Err(error.maybe_help(names::name_suggestion(&lower, known.iter().copied())));
         };
         let least = u64::from(!lower.ends_with("latency_ns"));
         let number = self.text.number(value, &format!("`{key}`"), least..=1 << 24)?;

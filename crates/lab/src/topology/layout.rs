@@ -18,7 +18,7 @@ pub fn topology_json(topology: &Topology) -> Json {
         let own = topology.altered.iter().find(|altered| altered.names.contains(&name));
         let rate = own.and_then(|own| own.rate).unwrap_or(line.link.rate);
         let delay = own.and_then(|own| own.delay).unwrap_or(line.link.delay);
-        let delay = crate::text::quantity::seconds(delay);
+        let delay = crate::text::quantity::as_seconds(delay);
         json!({ "a": line.a, "b": line.b, "rate_bps": rate.bps(), "delay_s": delay })
     };
     let (nodes, links) = (sketch.nodes.iter().map(node), sketch.lines.iter().map(line));

@@ -41,7 +41,7 @@ fn matching<'n>(item: &Item<'_>, written: &str, names: &'n [String]) -> Read<Vec
         names.iter().filter(|name| patterns.iter().any(|pattern| fits(pattern, name))).collect();
     if found.is_empty() {
         let problem = Problem::NoSuchName { what: "link like", name: written.into() };
-        let nearest = names::nearest(&patterns[0], names.iter().map(String::as_str));
+        let nearest = names::nearest_name(&patterns[0], names.iter().map(String::as_str));
         let help =
             nearest.map(|nearest| format!("`*` stands for any characters; the nearest link is `{nearest}`"));
         return Err(item.fail(problem).maybe_help(help));
@@ -86,7 +86,7 @@ pub(crate) fn switches(item: &Item<'_>, known: &dyn Fn() -> Vec<String>) -> Read
         let name = item.text()?;
         if !all.iter().any(|n| n == name) {
             let problem = Problem::NoSuchName { what: "switch", name: name.into() };
-            let help = names::suggestion(name, all.iter().map(String::as_str));
+            let help = names::name_suggestion(name, all.iter().map(String::as_str));
             return Err(item.fail(problem).maybe_help(help));
         }
         if chosen.iter().any(|c| c == name) {
@@ -120,7 +120,7 @@ pub(crate) fn check_link(
     }
     let problem = Problem::NoSuchName { what: "link", name: written.into() };
     let both = written != name;
-    let help = match names::nearest(name, names.iter().map(String::as_str)) {
+    let help = match names::nearest_name(name, names.iter().map(String::as_str)) {
         Some(nearest) if both => format!("did you mean `{}`?", nearest.replace("->", "<->")),
         Some(nearest) => format!("did you mean `{nearest}`?"),
         None => "links are named from->to, as in \"s0->s1\" or \"leaf2->spine1\"".into(),

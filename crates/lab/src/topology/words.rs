@@ -71,9 +71,13 @@ impl<'a> Text<'a> {
     }
 
     fn quantity(&self, word: &str, wanted: quantity::Dimension) -> Read<u64> {
-        let found = quantity::parse(word).map_err(|error| self.wrong(word, error.to_string()))?;
+        let found = quantity::parse_quantity(word).map_err(|error| self.wrong(word, error.to_string()))?;
         if found.dimension != wanted {
-            let text = format!("`{word}` is {}, and {} is wanted", found.dimension.word(), wanted.word());
+            let text = format!(
+                "`{word}` is {}, and {} is wanted",
+                found.dimension.dimension_name(),
+                wanted.dimension_name()
+            );
             return Err(self.wrong(word, text));
         }
         Ok(found.amount)

@@ -188,7 +188,7 @@ fn connect(items: &[Item<'_>], flows: &mut [Written], edges: &[(Node, Cause)]) -
         let Some(carrier) = flows.iter().position(|f| f.name.as_deref() == Some(wanted)) else {
             let problem = Problem::NoSuchName { what: "flow", name: wanted.into() };
             let known = flows.iter().filter_map(|f| f.name.as_deref());
-            return Err(item.fail(problem).maybe_help(names::suggestion(wanted, known)));
+            return Err(item.fail(problem).maybe_help(names::name_suggestion(wanted, known)));
         };
         let (own, other) = (&flows[index].spec, &flows[carrier].spec);
         let same = [(own.src, own.dst), (own.dst, own.src)].contains(&(other.src, other.dst));

@@ -360,7 +360,7 @@ impl Context<'_> {
             None => {
                 let problem = Problem::NoSuchName { what: "transport", name: name.into() };
                 let all = foreign::names(self.foreign);
-                return Err(ScenarioError::new(problem, at).maybe_help(names::suggestion(name, all)));
+                return Err(ScenarioError::new(problem, at).maybe_help(names::name_suggestion(name, all)));
             }
         };
         common::number(&mut transports, chosen, None, at)

@@ -73,7 +73,7 @@ pub(super) fn check_size(item: &Item<'_>, bytes: u64, context: &Context<'_>) -> 
 }
 
 pub(super) fn too_long(bytes: u64, context: &Context<'_>) -> Option<Problem> {
-    let packets = context.sizes.packets(bytes);
+    let packets = context.sizes.packets_of(bytes);
     let text = format!("a message of {bytes} B is {packets} packets, more than can be numbered");
     (packets > MOST_PACKETS).then_some(Problem::Contradiction(text))
 }

@@ -117,7 +117,7 @@ fn named(table: &Reader<'_>, item: &Item<'_>, context: &Context<'_>) -> Result<M
     if !name.contains(['/', '.']) {
         let known = library::WORKLOADS.iter().map(|w| w.name);
         let problem = Problem::NoSuchName { what: "flow-size distribution", name: name.clone() };
-        return Err(item.fail(problem).maybe_help(names::suggestion(&name, known)));
+        return Err(item.fail(problem).maybe_help(names::name_suggestion(&name, known)));
     }
     let rule = table.get("interpolation").map(|item| item.choice(Interpolation::NAMES)).transpose()?;
     let rule = rule.map(|rule| [Interpolation::Linear, Interpolation::Step][rule]);

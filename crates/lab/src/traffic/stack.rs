@@ -180,7 +180,7 @@ fn read_control(item: &Item<'_>) -> Result<(&'static Control, Set), ScenarioErro
     let name_item = table.need("name")?;
     let name = name_item.text()?;
     let control = find_control(&name_item, name)?;
-    let known = headway_transport::registry::find(control.machine).map_or(Vec::new(), |e| e.params);
+    let known = headway_transport::registry::find_entry(control.machine).map_or(Vec::new(), |e| e.params);
     let mut settings = Vec::new();
     for spec in known.iter().filter(|spec| control.settings.contains(&spec.name)) {
         if let Some(item) = table.get(spec.name) {
@@ -195,7 +195,7 @@ fn read_control(item: &Item<'_>) -> Result<(&'static Control, Set), ScenarioErro
 fn find_control(item: &Item<'_>, name: &str) -> Result<&'static Control, ScenarioError> {
     CONTROLS.iter().find(|c| c.name == name).ok_or_else(|| {
         let problem = Problem::NoSuchName { what: "congestion control", name: name.into() };
-        item.fail(problem).maybe_help(names::suggestion(name, CONTROLS.iter().map(|c| c.name)))
+        item.fail(problem).maybe_help(names::name_suggestion(name, CONTROLS.iter().map(|c| c.name)))
     })
 }
 

@@ -257,7 +257,7 @@ fn unordered(trace: &Imported, path: &str, context: &Context<'_>, common: &Commo
     if registry::capabilities(name).is_some_and(|declared| declared.classes) {
         return None;
     }
-    let others = registry::all().into_iter().filter(|entry| entry.capabilities.classes);
+    let others = registry::all_entries().into_iter().filter(|entry| entry.capabilities.classes);
     let others: Vec<String> = others.map(|entry| format!("`{}`", entry.info.name)).collect();
     Some(format!(
         "{path}: {classed} has no effect: `{name}` does not order messages by it, as {} does",

@@ -170,7 +170,7 @@ fn cause(item: &Item<'_>, flows: &[Written], steps: &[WrittenStep]) -> Result<(C
         let problem = Problem::NoSuchName { what: "flow or step", name: name.into() };
         let known = flows.iter().filter_map(|flow| flow.name.as_deref());
         let known = known.chain(steps.iter().map(|step| step.name.as_str()));
-        return Err(name_item.fail(problem).maybe_help(names::suggestion(name, known)));
+        return Err(name_item.fail(problem).maybe_help(names::name_suggestion(name, known)));
     };
     let (word, until) = UNTIL[until.map_or(0, |(choice, _)| choice)];
     let shown = if until == Until::Received { json!(name) } else { json!({ "name": name, "until": word }) };

@@ -214,7 +214,8 @@ impl<'a> Form<'a> {
         {
             if !known(word, &of) {
                 let text = format!("the header names a column `{field}`, whose unit is not known");
-                let help = names::nearest(word, of).map(|near| format!("did you mean `{near}`? {FORMS}"));
+                let help =
+                    names::nearest_name(word, of).map(|near| format!("did you mean `{near}`? {FORMS}"));
                 return Err(wrong(source, field, text).help(FORMS).maybe_help(help));
             }
         }
@@ -311,7 +312,7 @@ fn size_of(source: &Arc<Source>, size: &str, form: Form<'_>) -> Result<(u64, boo
         return Ok((bytes, false));
     }
     let mut help = None;
-    let text = match quantity::parse(size) {
+    let text = match quantity::parse_quantity(size) {
         Ok(Quantity { dimension: Dimension::Bytes, amount }) if form.unit == 1 => return Ok((amount, true)),
         Ok(Quantity { dimension: Dimension::Bytes, .. }) => {
             format!("`{size}` has a unit, in a table of sizes in packets")

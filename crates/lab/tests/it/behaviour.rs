@@ -5,7 +5,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests read the repository")]
 
 use crate::common::{good, repository, run};
-use headway_harness::transports;
+use headway_harness::selected_transports;
 use headway_lab::RunOutput;
 use serde_json::Value as Json;
 use std::fmt::Write;
@@ -107,7 +107,7 @@ fn changes(committed: &str, found: &str) -> Vec<String> {
 #[test]
 fn every_transport_behaves_as_its_table_says() {
     let mut wrong = String::new();
-    for transport in transports() {
+    for transport in selected_transports() {
         let file = folder().join(format!("{transport}.txt"));
         let found = table(transport);
         if std::env::var_os("HEADWAY_BLESS").is_some() {

@@ -41,5 +41,5 @@ fn the_keys_are_those_of_a_scenario() {
     }
     let modes: Vec<&str> = MODES.iter().map(|(_, name, _)| *name).collect();
     let routing = KEYS.iter().find(|key| key.name == "routing").expect("it is a key");
-    assert_eq!(routing.takes.words(), modes);
+    assert_eq!(routing.takes.allowed_words(), modes);
 }

@@ -57,7 +57,7 @@ impl Alone {
 
     fn wire(&self, bytes: u64) -> u64 {
         let sizes = self.0.sizes();
-        let before = sizes.packets(bytes) - 1;
+        let before = sizes.packets_of(bytes) - 1;
         let last = bytes - before * u64::from(sizes.payload) + u64::from(sizes.full_wire() - sizes.payload);
         before * u64::from(sizes.full_wire()) + last.max(u64::from(sizes.control))
     }

@@ -67,7 +67,7 @@ proptest! {
     #[test]
     fn any_text(text in "\\PC{0,200}") {
         read(&text, &[]);
-        let _ = quantity::parse(&text);
+        let _ = quantity::parse_quantity(&text);
         let source = Source::new("x", text.as_str());
         let _ = cm::parse(&source, Time::ps(1));
         let _ = csv::parse(&source);

@@ -6,7 +6,7 @@
 use crate::common;
 
 use common::{good, repository, run};
-use headway_harness::transports;
+use headway_harness::selected_transports;
 use headway_lab::scenario::EPOCH;
 
 #[test]
@@ -15,7 +15,7 @@ fn the_order_of_events_is_the_committed_one() {
     let text = std::fs::read_to_string(golden.join("order.toml")).expect("the scenario");
     let committed = std::fs::read_to_string(golden.join("order.digests")).expect("the digests");
     let mut found = String::new();
-    let asked = transports();
+    let asked = selected_transports();
     for transport in headway_transport::registry::NAMES {
         let known = committed.lines().find(|l| l.split_once(' ').is_some_and(|(name, _)| name == *transport));
         if let Some(known) = known.filter(|_| !asked.contains(transport)) {
@@ -61,7 +61,7 @@ impl<'a> Committed<'a> {
     }
 
     fn moved_to(&self, now: &Committed<'_>) -> bool {
-        let revision = headway_transport::registry::find(now.name).map_or(0, |entry| entry.revision);
+        let revision = headway_transport::registry::find_entry(now.name).map_or(0, |entry| entry.revision);
         self.name == now.name && self.digest != now.digest && self.revision == revision
     }
 }
@@ -69,7 +69,7 @@ impl<'a> Committed<'a> {
 /// A line of `order.digests` with the revision of its transport, unless that is the first.
 fn with_revision(line: &str) -> String {
     let name = line.split(' ').next().unwrap_or_default();
-    match headway_transport::registry::find(name).map_or(0, |entry| entry.revision) {
+    match headway_transport::registry::find_entry(name).map_or(0, |entry| entry.revision) {
         0 => format!("{line}\n"),
         revision => format!("{line} revision-{revision}\n"),
     }

@@ -615,11 +615,11 @@ fn shallow(text: &str, sets: &[&str]) -> (Vec<String>, bool) {
 #[test]
 fn drops_of_what_needs_room_are_told_with_the_key_to_raise() {
     let mut needy = 0;
-    for entry in headway_transport::registry::all() {
+    for entry in headway_transport::registry::all_entries() {
         let name = entry.info.name;
         let (warnings, dropped) =
             shallow(CROWD, &[&format!("transport.name={name}"), "fabric.buffer=4 packets"]);
-        let Some(needs) = entry.capabilities.room.needs() else {
+        let Some(needs) = entry.capabilities.room.describe_need() else {
             assert!(warnings.is_empty(), "{name}: losses are a part of it");
             continue;
         };

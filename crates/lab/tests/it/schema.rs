@@ -61,7 +61,7 @@ fn a_summary_has_the_keys_that_are_declared() {
 fn a_run_has_the_gauges_that_its_transport_and_its_discipline_declare() {
     let of = |owner: &str| schema::gauges().into_iter().filter(|gauge| gauge.owners.contains(&owner)).count();
     assert!(of("rpo") > 0 && of("cross-queue-ecn") > 0 && of("no-such-owner") == 0);
-    for entry in headway_transport::registry::all() {
+    for entry in headway_transport::registry::all_entries() {
         let owners = [entry.info.name, entry.info.discipline];
         let own = |gauge: &GaugeField| owners.iter().any(|owner| gauge.owners.contains(owner));
         let gauges: BTreeSet<_> =

@@ -11,7 +11,7 @@ use headway_packet::session::{
 use headway_packet::{
     CROSSED_FIELDS, Ecn, Envelope, HEADER_CHECK, HOP_BYTES, HOP_FIELDS, Hop, HostId, MUTABLE_BITS, Mutable,
     Packet, PacketFlags, PacketKind, PacketView, SEAL_TAG, STAMPS_BYTES, Stamps, WIRE_FIELDS, WIRE_FRONT,
-    WIRE_HEADER, WIRE_VERSION, WireError, covered, covered_of_cut,
+    WIRE_HEADER, WIRE_VERSION, WireError, covered_front, covered_of_cut,
 };
 use headway_units::{Rate, Time};
 use proptest::prelude::*;
@@ -56,7 +56,7 @@ fn any_stamps() -> impl Strategy<Value = Stamps> {
 fn bytes_of(packet: &Packet) -> Vec<u8> {
     let payload: Vec<u8> = (0..packet.payload).map(|i| i as u8).collect();
     let mut bytes = vec![0; WIRE_HEADER + payload.len()];
-    assert_eq!(packet.emit(&payload, &mut bytes), Ok(bytes.len()));
+    assert_eq!(packet.emit_packet(&payload, &mut bytes), Ok(bytes.len()));
     bytes
 }
 
@@ -86,8 +86,8 @@ proptest! {
     fn a_packet_comes_back_as_it_was(packet in any_packet()) {
         let bytes = bytes_of(&packet);
         let view = PacketView::parse(&bytes).expect("what was emitted");
-        prop_assert_eq!(view.packet(), packet);
-        prop_assert!(view.payload().iter().enumerate().all(|(i, &b)| b == i as u8));
+        prop_assert_eq!(view.to_packet(), packet);
+        prop_assert!(view.payload_bytes().iter().enumerate().all(|(i, &b)| b == i as u8));
         packet_codec::check(&bytes);
     }
 
@@ -96,13 +96,13 @@ proptest! {
         let session = Session { src_epoch: n[0], cookie: n[1], counter: n[2] };
         let bytes = session_bytes_of(&packet, &session, sealed);
         let view = PacketView::parse(&bytes).expect("what was emitted");
-        prop_assert_eq!(view.packet(), packet);
-        prop_assert_eq!(view.session(), Some(session));
+        prop_assert_eq!(view.to_packet(), packet);
+        prop_assert_eq!(view.session_fields(), Some(session));
         let envelope = if sealed { Envelope::Sealed } else { Envelope::Session };
         prop_assert_eq!(view.envelope(), envelope);
-        prop_assert_eq!(view.payload().len(), usize::from(packet.payload) + envelope.after(packet.kind));
+        prop_assert_eq!(view.payload_bytes().len(), usize::from(packet.payload) + envelope.bytes_after(packet.kind));
         let header = PacketView::parse_header(&bytes[..WIRE_HEADER]).expect("the header alone");
-        prop_assert_eq!((header.packet(), header.session()), (packet, None));
+        prop_assert_eq!((header.to_packet(), header.session_fields()), (packet, None));
         packet_codec::check(&bytes);
     }
 
@@ -113,13 +113,13 @@ proptest! {
         let session = Session { src_epoch: n[0], cookie: n[1], counter: n[2] };
         let mut bytes = stamped_bytes_of(&packet, &session, sealed, Some(&stamps));
         let view = PacketView::parse(&bytes).expect("what was emitted");
-        prop_assert_eq!((view.packet(), view.session(), view.stamps()), (packet, Some(session), Some(stamps)));
+        prop_assert_eq!((view.to_packet(), view.session_fields(), view.port_stamps()), (packet, Some(session), Some(stamps)));
         prop_assert_eq!(view.takes_stamps(), packet.kind == PacketKind::Data);
         packet_codec::check(&bytes);
         // Bytes that no port has written yet may hold anything.
-        let used = WIRE_FRONT + 2 + stamps.hops().len() * HOP_BYTES;
+        let used = WIRE_FRONT + 2 + stamps.filled_hops().len() * HOP_BYTES;
         bytes[used..WIRE_FRONT + STAMPS_BYTES].fill(junk);
-        prop_assert_eq!(PacketView::parse(&bytes).expect("as before").stamps(), Some(stamps));
+        prop_assert_eq!(PacketView::parse(&bytes).expect("as before").port_stamps(), Some(stamps));
         packet_codec::check(&bytes);
         // And no seal covers any of it.
         let plain = session_bytes_of(&packet, &session, sealed);
@@ -134,8 +134,8 @@ proptest! {
     fn a_stamp_in_bytes_is_the_stamp(stamps in any_stamps(), hop in any_hop(), hostile: [u8; STAMPS_BYTES]) {
         let mut pushed = stamps;
         pushed.push(hop);
-        prop_assert_eq!(Stamps::with_next(&stamps.bytes(), &hop), pushed.bytes());
-        prop_assert_eq!(Stamps::parse(&pushed.bytes()), Some(pushed));
+        prop_assert_eq!(Stamps::with_next(&stamps.to_bytes(), &hop), pushed.to_bytes());
+        prop_assert_eq!(Stamps::parse(&pushed.to_bytes()), Some(pushed));
         // Whatever stands there, at most one slot and the number change.
         let after = Stamps::with_next(&hostile, &hop);
         let changed: Vec<usize> = (2..STAMPS_BYTES).filter(|&at| after[at] != hostile[at]).collect();
@@ -147,10 +147,10 @@ proptest! {
 
     #[test]
     fn stamps_of_a_port_without_a_rate_are_none(stamps in any_stamps(), at in 0usize..5) {
-        let mut bytes = stamps.bytes();
+        let mut bytes = stamps.to_bytes();
         // The rate is the last four of a stamp's 24 bytes.
         bytes[2 + at * HOP_BYTES + 20..][..4].fill(0);
-        prop_assert_eq!(Stamps::parse(&bytes).is_none(), at < stamps.hops().len());
+        prop_assert_eq!(Stamps::parse(&bytes).is_none(), at < stamps.filled_hops().len());
         prop_assert_eq!(Stamps::parse(&bytes[..STAMPS_BYTES - 1]), None);
     }
 
@@ -167,10 +167,10 @@ proptest! {
         let share = share.filter(|_| kind.has_share());
         let sent = Handshake { kind, terms, cipher, epoch, peer_epoch, shown, offered, mac, share };
         prop_assert_eq!(transport.to_string(), name);
-        let bytes = sent.bytes();
+        let bytes = sent.to_bytes();
         prop_assert_eq!(bytes.len(), HANDSHAKE_BYTES + share.map_or(0, |share| share.len()));
         prop_assert_eq!(Handshake::parse(&bytes), Some(sent));
-        let (covered, said) = Handshake::covered(&bytes).expect("long enough");
+        let (covered, said) = Handshake::covered_bytes(&bytes).expect("long enough");
         prop_assert_eq!(said, mac);
         prop_assert_eq!(covered.concat().len() + mac.len(), bytes.len());
         prop_assert_eq!(covered[1], share.as_ref().map_or(&[][..], |share| share));
@@ -197,15 +197,15 @@ proptest! {
         let canonical = addresses.iter().map(|(ip, port)| SocketAddr::new(ip.to_canonical(), *port));
         let addresses = if kind == PathKind::Addresses { canonical.collect() } else { Vec::new() };
         let sent = PathSaid { front, kind, number, heard, home, asks, addresses };
-        let bytes = sent.bytes(0);
+        let bytes = sent.to_bytes(0);
         prop_assert!(is_about_paths(&bytes) && bytes.len() <= LONGEST_LIST);
         prop_assert_eq!(Handshake::parse(&bytes), None, "versions of before drop it");
         prop_assert_eq!(PathSaid::parse(&bytes), Some(sent.clone()));
         // Zeros may follow a challenge alone.
-        let longer = sent.bytes(bytes.len() + more);
+        let longer = sent.to_bytes(bytes.len() + more);
         prop_assert_eq!(longer.len(), bytes.len() + more);
         prop_assert_eq!(PathSaid::parse(&longer).is_some(), more == 0 || kind == PathKind::Challenge);
-        let (covered, said) = Handshake::covered(&longer).expect("long enough");
+        let (covered, said) = Handshake::covered_bytes(&longer).expect("long enough");
         prop_assert_eq!((said, covered.concat().len()), (&mac[..], longer.len() - mac.len()));
         prop_assert_eq!(PathSaid::parse(&bytes[..bytes.len() - 1]), None);
     }
@@ -241,13 +241,13 @@ proptest! {
         let front = |p: &Packet| -> [u8; WIRE_FRONT] {
             *session_bytes_of(p, &session, true).first_chunk().expect("as long")
         };
-        let (sent, asks) = (front(&packet), packet.flags.has(PacketFlags::RATE));
+        let (sent, asks) = (front(&packet), packet.flags.has_all(PacketFlags::RATE));
         let mut rated = packet;
         rated.token = if asks { rate } else { packet.token };
-        prop_assert_eq!(covered(&front(&rated)), covered(&sent));
+        prop_assert_eq!(covered_front(&front(&rated)), covered_front(&sent));
         if packet.is_data() {
             let mut cut = rated;
-            cut.trim(158);
+            cut.trim_payload(158);
             prop_assert_eq!(covered_of_cut(&front(&cut)), covered_of_cut(&sent));
             (cut.flags, cut.tag) = (cut.flags.with(PacketFlags::BOUNCED), 9);
             prop_assert_eq!(covered_of_cut(&front(&cut)), covered_of_cut(&sent), "nor as it returns");
@@ -257,7 +257,7 @@ proptest! {
         let mutable = at < WIRE_HEADER && MUTABLE_BITS[at] & 1 << bit != 0;
         // The bytes of `token`.
         let rate_field = (32..36).contains(&at);
-        prop_assert_eq!(covered(&other) == covered(&sent), asks && rate_field);
+        prop_assert_eq!(covered_front(&other) == covered_front(&sent), asks && rate_field);
         let hidden = mutable && (!rate_field || asks);
         prop_assert_eq!(covered_of_cut(&other) == covered_of_cut(&sent), hidden, "byte {}", at);
     }
@@ -369,7 +369,7 @@ fn a_name_on_the_wire_is_printable_and_is_refused_when_too_long() {
         mac: [0; 16],
         share: None,
     }
-    .bytes()
+    .to_bytes()
     .to_vec();
     // The place of the name, which begins with an escape sequence of terminals.
     bytes[6..12].copy_from_slice(b"\x1b[\xffe\n\"");
@@ -401,7 +401,7 @@ fn the_layout_of_version_1() {
     let expected = "0101050107000000005400000102030411121314212223243132333441424344\
                     515253546162636471727374818283848586878891929394959697 98";
     assert_eq!(hex, expected.replace(' ', ""));
-    let read = PacketView::parse(&bytes).expect("a grant").packet();
+    let read = PacketView::parse(&bytes).expect("a grant").to_packet();
     assert_eq!(read, Packet { tag: 0, ..packet }, "the tag does not travel");
 }
 
@@ -413,7 +413,7 @@ fn what_is_wrong_is_said() {
     let with = |at: usize, to: u8| {
         let mut bytes = good.clone();
         bytes[at] = to;
-        PacketView::parse(&bytes).map(|v| v.packet()).expect_err("damaged")
+        PacketView::parse(&bytes).map(|v| v.to_packet()).expect_err("damaged")
     };
     assert_eq!(with(0, 9), WireError::Version(9));
     assert_eq!(with(1, 200), WireError::Kind(200));
@@ -432,8 +432,11 @@ fn what_is_wrong_is_said() {
         with(0, 9).to_string(),
         format!("the packet has wire version 9, and this program has version {WIRE_VERSION}")
     );
-    assert_eq!(packet.emit(&[0; 9], &mut [0; 100]), Err(WireError::Length { declared: 10, actual: 9 }));
-    assert_eq!(packet.emit(&[0; 10], &mut [0; 69]), Err(WireError::Truncated { need: 70, have: 69 }));
+    assert_eq!(
+        packet.emit_packet(&[0; 9], &mut [0; 100]),
+        Err(WireError::Length { declared: 10, actual: 9 })
+    );
+    assert_eq!(packet.emit_packet(&[0; 10], &mut [0; 69]), Err(WireError::Truncated { need: 70, have: 69 }));
 }
 
 /// The committed corpus, as the fuzzer sees it.
@@ -446,7 +449,7 @@ fn the_corpus_holds() {
     for entry in std::fs::read_dir(folder).expect("the corpus is committed") {
         let bytes = std::fs::read(entry.expect("readable").path()).expect("readable");
         if let Ok(view) = PacketView::parse(&bytes) {
-            parsed[view.packet().kind as usize] += 1;
+            parsed[view.to_packet().kind as usize] += 1;
         }
         packet_codec::check(&bytes);
         seeds += 1;

@@ -9,14 +9,14 @@ use proptest::prelude::*;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/perf_protocol");
 
-fn seeds() -> Vec<Vec<u8>> {
+fn fuzz_seeds() -> Vec<Vec<u8>> {
     let entries = std::fs::read_dir(FOLDER).expect("the corpus is committed");
     entries.map(|entry| std::fs::read(entry.expect("an entry").path()).expect("a seed")).collect()
 }
 
 #[test]
 fn the_corpus_holds() {
-    let seeds = seeds();
+    let seeds = fuzz_seeds();
     assert!(seeds.len() >= 10, "only {} seeds", seeds.len());
     seeds.iter().for_each(|seed| perf_protocol::check(seed));
 }
@@ -29,7 +29,7 @@ proptest! {
         picks in proptest::collection::vec(any::<prop::sample::Index>(), 1..6),
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
     ) {
-        let seeds = seeds();
+        let seeds = fuzz_seeds();
         let mut bytes: Vec<u8> = picks.iter().flat_map(|pick| pick.get(&seeds).clone()).collect();
         bytes.push(0);
         changes.iter().for_each(|(at, to)| *at.get_mut(&mut bytes) = *to);

@@ -23,7 +23,7 @@ impl Drop for Running {
 }
 
 impl Running {
-    fn start(arguments: &[&str]) -> Running {
+    fn start_perf(arguments: &[&str]) -> Running {
         Running::start_with(&[], arguments)
     }
 
@@ -40,21 +40,21 @@ impl Running {
     }
 
     /// A server, and the address that it says.
-    fn serve(arguments: &[&str]) -> (Running, String) {
+    fn start_server(arguments: &[&str]) -> (Running, String) {
         Running::serve_with(&[], arguments)
     }
 
     /// The same with variables of the environment.
     pub(crate) fn serve_with(variables: &[(&str, &str)], arguments: &[&str]) -> (Running, String) {
-        Running::started("127.0.0.1:", variables, arguments)
+        Running::start_at("127.0.0.1:", variables, arguments)
     }
 
     /// The same at an address that ends before its port.
     fn serve_at(at: &str, arguments: &[&str]) -> (Running, String) {
-        Running::started(at, &[], arguments)
+        Running::start_at(at, &[], arguments)
     }
 
-    fn started(at: &str, variables: &[(&str, &str)], arguments: &[&str]) -> (Running, String) {
+    fn start_at(at: &str, variables: &[(&str, &str)], arguments: &[&str]) -> (Running, String) {
         let bind = format!("{at}0");
         let mut server = Running::start_with(variables, &[&["serve", "--bind", &bind], arguments].concat());
         let mut line = String::new();
@@ -66,7 +66,7 @@ impl Running {
     }
 
     /// Waits until a client's measurement is under way, which it says.
-    fn begun(&mut self) {
+    fn wait_begun(&mut self) {
         let mut line = String::new();
         // One byte at a time: a larger buffer would swallow what `end` is to read.
         let mut error = BufReader::with_capacity(1, self.0.stderr.as_mut().expect("it is a pipe"));
@@ -74,12 +74,12 @@ impl Running {
         assert!(line.starts_with("measuring"), "{line}");
     }
 
-    fn signal(&self, signal: Signal) {
+    fn send_signal(&self, signal: Signal) {
         kill(Pid::from_raw(self.0.id() as i32), signal).expect("it runs");
     }
 
     /// Waits for the end.
-    pub(crate) fn end(mut self) -> Output {
+    pub(crate) fn wait_end(mut self) -> Output {
         let until = Instant::now() + LONGEST;
         while self.0.try_wait().expect("it is ours").is_none() {
             assert!(Instant::now() < until, "it does not end");
@@ -98,21 +98,21 @@ impl Running {
     }
 }
 
-fn run(arguments: &[&str]) -> Output {
-    Running::start(arguments).end()
+fn run_perf(arguments: &[&str]) -> Output {
+    Running::start_perf(arguments).wait_end()
 }
 
-pub(crate) fn json(output: &Output) -> Value {
+pub(crate) fn json_output(output: &Output) -> Value {
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{error}");
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {output:?}"))
 }
 
-pub(crate) fn number(report: &Value, path: &str) -> f64 {
+pub(crate) fn json_number(report: &Value, path: &str) -> f64 {
     report.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("no {path} in {report}"))
 }
 
-fn keys(report: &Value) -> Vec<&str> {
+fn json_keys(report: &Value) -> Vec<&str> {
     let mut keys: Vec<_> = report.as_object().expect("an object").keys().map(String::as_str).collect();
     keys.sort_unstable();
     keys
@@ -121,31 +121,31 @@ fn keys(report: &Value) -> Vec<&str> {
 fn check_bulk(report: &Value, carrier: &str, bytes: u64, messages: u64) {
     let expected = "base_rtt_us bytes carrier client counters goodput_gbps interrupted measurement message_size messages \
                     others pace pace_gbps peer seconds server streams transport version";
-    assert_eq!(keys(report), expected.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(json_keys(report), expected.split_whitespace().collect::<Vec<_>>());
     assert_eq!((&report["measurement"], &report["carrier"]), (&"bulk".into(), &carrier.into()));
     for path in ["/bytes", "/client/bytes", "/server/bytes"] {
-        assert_eq!(number(report, path), bytes as f64, "{path}");
+        assert_eq!(json_number(report, path), bytes as f64, "{path}");
     }
     for path in ["/messages", "/client/messages", "/server/messages"] {
-        assert_eq!(number(report, path), messages as f64, "{path}");
+        assert_eq!(json_number(report, path), messages as f64, "{path}");
     }
-    let goodput = bytes as f64 * 8e-9 / number(report, "/seconds");
-    assert!((number(report, "/goodput_gbps") / goodput - 1.0).abs() < 1e-9);
+    let goodput = bytes as f64 * 8e-9 / json_number(report, "/seconds");
+    assert!((json_number(report, "/goodput_gbps") / goodput - 1.0).abs() < 1e-9);
     assert_eq!(report["base_rtt_us"].as_f64().is_some_and(|us| us > 0.0), carrier == "headway");
     for side in ["/client/cpu", "/server/cpu"] {
-        assert_eq!(keys(report.pointer(side).expect("there")), ["s_per_gb", "system_s", "user_s"]);
-        assert!(number(report, &format!("{side}/s_per_gb")) >= 0.0);
+        assert_eq!(json_keys(report.pointer(side).expect("there")), ["s_per_gb", "system_s", "user_s"]);
+        assert!(json_number(report, &format!("{side}/s_per_gb")) >= 0.0);
     }
 }
 
 fn check_latency(report: &Value, carrier: &str, calls: u64) {
     let expected = "base_rtt_us calls carrier client counters interrupted latency_us measurement others pace pace_gbps \
                     peer reply_size request_size seconds server transport version";
-    assert_eq!(keys(report), expected.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(json_keys(report), expected.split_whitespace().collect::<Vec<_>>());
     assert_eq!((&report["measurement"], &report["carrier"]), (&"latency".into(), &carrier.into()));
-    assert_eq!((number(report, "/calls"), number(report, "/request_size")), (calls as f64, 100.0));
-    assert_eq!(number(report, "/server/bytes"), (calls * 3000) as f64);
-    assert_eq!(keys(&report["latency_us"]), ["max", "mean", "min", "p50", "p90", "p99", "p99.9"]);
+    assert_eq!((json_number(report, "/calls"), json_number(report, "/request_size")), (calls as f64, 100.0));
+    assert_eq!(json_number(report, "/server/bytes"), (calls * 3000) as f64);
+    assert_eq!(json_keys(&report["latency_us"]), ["max", "mean", "min", "p50", "p90", "p99", "p99.9"]);
     let us: Vec<f64> = ["min", "p50", "p90", "p99", "p99.9", "max"]
         .iter()
         .map(|key| report["latency_us"][key].as_f64().expect("a number"))
@@ -163,15 +163,15 @@ fn both_carriers_work_over_ipv6() {
     let (server, address) = Running::serve_at("[::1]:", &["--tcp"]);
     for (carrier, flags) in [("headway", &[][..]), ("tcp", &["--tcp"])] {
         let bulk = ["bulk", &address, "--json", "--bytes", "3000000", "--message-size", "1000000"];
-        check_bulk(&json(&run(&[&bulk, flags].concat())), carrier, 3_000_000, 3);
+        check_bulk(&json_output(&run_perf(&[&bulk, flags].concat())), carrier, 3_000_000, 3);
     }
     drop(server);
     // Without a port it is the usual one, and no bracket is needed.
-    let nobody = run(&["latency", "::1", "--calls", "1", "--timeout", "0.2"]);
+    let nobody = run_perf(&["latency", "::1", "--calls", "1", "--timeout", "0.2"]);
     assert!(!nobody.status.success());
     let error = String::from_utf8_lossy(&nobody.stderr);
     assert!(!error.contains("no address of"), "{error}");
-    let report = json(&run(&["doctor", "::1", "--json"]));
+    let report = json_output(&run_perf(&["doctor", "::1", "--json"]));
     assert_eq!(report["interfaces"], serde_json::json!(["lo"]));
     let mtu = report["findings"].as_array().and_then(|found| found.iter().find(|one| one["item"] == "mtu"));
     assert!(mtu.is_some_and(|mtu| mtu["found"].to_string().contains("65536")), "{mtu:?}");
@@ -179,23 +179,23 @@ fn both_carriers_work_over_ipv6() {
 
 #[test]
 fn both_measurements_over_both_carriers_count_every_byte() {
-    let (server, address) = Running::serve(&["--tcp"]);
+    let (server, address) = Running::start_server(&["--tcp"]);
     for (carrier, flags) in [("headway", &[][..]), ("tcp", &["--tcp"])] {
         // A prime number of bytes, so that neither streams nor messages divide it.
         let bulk = ["bulk", &address, "--json", "--bytes", "10000019", "--message-size", "65536"];
-        let report = json(&run(&[&bulk, flags, &["--streams", "3"]].concat()));
+        let report = json_output(&run_perf(&[&bulk, flags, &["--streams", "3"]].concat()));
         // Each of three streams sends 3333339 or 3333340 bytes: 50 whole messages and a rest.
         check_bulk(&report, carrier, 10_000_019, 153);
-        assert_eq!(number(&report, "/streams"), 3.0);
+        assert_eq!(json_number(&report, "/streams"), 3.0);
         assert_eq!(report["counters"].as_object().expect("an object").is_empty(), carrier == "tcp");
         let latency = ["latency", &address, "--json", "--count", "300", "--reply-size", "3000"];
-        check_latency(&json(&run(&[&latency, flags].concat())), carrier, 300);
-        let timed = run(&[&["bulk", &address, "--seconds", "0.2"], flags].concat());
+        check_latency(&json_output(&run_perf(&[&latency, flags].concat())), carrier, 300);
+        let timed = run_perf(&[&["bulk", &address, "--seconds", "0.2"], flags].concat());
         let text = String::from_utf8(timed.stdout).expect("text");
         assert!(timed.status.success() && text.contains("goodput") && text.starts_with(carrier), "{text}");
     }
-    server.signal(Signal::SIGINT);
-    assert!(server.end().status.success(), "a server that is asked to end has not failed");
+    server.send_signal(Signal::SIGINT);
+    assert!(server.wait_end().status.success(), "a server that is asked to end has not failed");
 }
 
 #[test]
@@ -203,10 +203,10 @@ fn a_shared_key_is_needed_where_it_is_asked_for() {
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     file.write_all("5a".repeat(32).as_bytes()).expect("written");
     let path = file.path().to_str().expect("a name");
-    let (_server, address) = Running::serve(&["--psk-file", path]);
+    let (_server, address) = Running::start_server(&["--psk-file", path]);
     let bytes = ["bulk", &address, "--json", "--bytes", "3000000", "--psk-file", path];
-    check_bulk(&json(&run(&bytes)), "headway", 3_000_000, 3);
-    let without = run(&["latency", &address, "--timeout", "0.5"]);
+    check_bulk(&json_output(&run_perf(&bytes)), "headway", 3_000_000, 3);
+    let without = run_perf(&["latency", &address, "--timeout", "0.5"]);
     let error = String::from_utf8_lossy(&without.stderr).into_owned();
     assert_eq!(without.status.code(), Some(1), "{error}");
     assert!(error.contains("no answer from 127.0.0.1") && error.contains("key"), "{error}");
@@ -214,24 +214,24 @@ fn a_shared_key_is_needed_where_it_is_asked_for() {
 
 #[test]
 fn the_first_ctrl_c_prints_what_was_measured() {
-    let (_server, address) = Running::serve(&["--tcp"]);
+    let (_server, address) = Running::start_server(&["--tcp"]);
     for flags in [&[][..], &["--tcp"]] {
         // Longer than any test: only the signal ends them.
         for measurement in [&["bulk", "--seconds", "1000"], &["latency", "--count", "1000000000"]] {
             let arguments = [&measurement[..], &[&address, "--json", "--timeout", "20"], flags].concat();
-            let mut client = Running::start(&arguments);
-            client.begun();
-            client.signal(Signal::SIGINT);
-            let report = json(&client.end());
+            let mut client = Running::start_perf(&arguments);
+            client.wait_begun();
+            client.send_signal(Signal::SIGINT);
+            let report = json_output(&client.wait_end());
             assert_eq!(report["interrupted"], true);
-            assert!(number(&report, "/seconds") < 60.0);
+            assert!(json_number(&report, "/seconds") < 60.0);
         }
     }
 }
 
 #[test]
 fn what_cannot_be_ends_with_2_and_silence_with_1() {
-    let status = |arguments: &[&str]| run(arguments).status.code();
+    let status = |arguments: &[&str]| run_perf(arguments).status.code();
     for usage in [
         &["bulk"][..],
         &["bulk", "127.0.0.1:0"],
@@ -255,53 +255,54 @@ fn what_cannot_be_ends_with_2_and_silence_with_1() {
 
 #[test]
 fn a_server_measures_with_many_clients_at_a_time_and_with_the_next_after_one_is_killed() {
-    let (_server, address) = Running::serve(&["--tcp"]);
-    let mut killed = Running::start(&["bulk", &address, "--seconds", "1000", "--json", "--timeout", "20"]);
-    killed.begun();
+    let (_server, address) = Running::start_server(&["--tcp"]);
+    let mut killed =
+        Running::start_perf(&["bulk", &address, "--seconds", "1000", "--json", "--timeout", "20"]);
+    killed.wait_begun();
     let bulk = ["bulk", &address, "--json", "--bytes", "5000000", "--timeout", "20"];
     let latency =
         ["latency", &address, "--json", "--count", "200", "--reply-size", "3000", "--timeout", "20"];
     let start = |flags: &[&'static str]| {
-        (Running::start(&[&bulk, flags].concat()), Running::start(&[&latency, flags].concat()))
+        (Running::start_perf(&[&bulk, flags].concat()), Running::start_perf(&[&latency, flags].concat()))
     };
     let clients = [("headway", start(&[])), ("tcp", start(&["--tcp"])), ("headway", start(&[]))];
     for (carrier, (bulk, latency)) in clients {
-        let report = json(&bulk.end());
+        let report = json_output(&bulk.wait_end());
         check_bulk(&report, carrier, 5_000_000, 5);
-        assert!(number(&report, "/others") >= 1.0, "the first one is still at it");
-        check_latency(&json(&latency.end()), carrier, 200);
+        assert!(json_number(&report, "/others") >= 1.0, "the first one is still at it");
+        check_latency(&json_output(&latency.wait_end()), carrier, 200);
     }
     // SIGKILL: the client cannot tell the server that it is over.
     killed.0.kill().expect("it runs");
     drop(killed);
     // No wait for a client that is gone.
-    check_bulk(&json(&run(&bulk)), "headway", 5_000_000, 5);
+    check_bulk(&json_output(&run_perf(&bulk)), "headway", 5_000_000, 5);
 }
 
 #[test]
 fn the_pace_is_never_a_secret() {
-    let (server, address) = Running::serve(&[]);
-    let report = json(&run(&["bulk", &address, "--json", "--bytes", "1000000"]));
+    let (server, address) = Running::start_server(&[]);
+    let report = json_output(&run_perf(&["bulk", &address, "--json", "--bytes", "1000000"]));
     assert_eq!(report["pace"], "unpaced, the kernel knows no speed of lo");
     drop(server);
-    let (_server, address) = Running::serve(&["--rate-gbps", "2.5"]);
+    let (_server, address) = Running::start_server(&["--rate-gbps", "2.5"]);
     let bulk = ["bulk", &address, "--bytes", "1000000", "--rate-gbps", "2.5"];
-    let report = json(&run(&[&bulk[..], &["--json"]].concat()));
-    assert_eq!((&report["pace"], number(&report, "/pace_gbps")), (&"2.5 Gb/s, as given".into(), 2.5));
-    let text = String::from_utf8(run(&bulk).stdout).expect("text");
+    let report = json_output(&run_perf(&[&bulk[..], &["--json"]].concat()));
+    assert_eq!((&report["pace"], json_number(&report, "/pace_gbps")), (&"2.5 Gb/s, as given".into(), 2.5));
+    let text = String::from_utf8(run_perf(&bulk).stdout).expect("text");
     assert!(text.contains("pace         2.5 Gb/s, as given"), "{text}");
 }
 
 #[test]
 fn a_peer_that_runs_something_else_is_named_at_once() {
-    let (_server, address) = Running::serve(&["--transport", "homa", "--mtu", "9000"]);
+    let (_server, address) = Running::start_server(&["--transport", "homa", "--mtu", "9000"]);
     let bulk = ["bulk", &address, "--timeout", "30"];
     for (flags, expected) in [
         (&["--mtu", "9000"][..], "the peer speaks `homa`, this endpoint `amrt`"),
         (&["--transport", "homa"], "the peer speaks packets of 9000 bytes (MTU), this endpoint of 1500"),
     ] {
         let start = Instant::now();
-        let refused = run(&[&bulk, flags].concat());
+        let refused = run_perf(&[&bulk, flags].concat());
         let error = String::from_utf8_lossy(&refused.stderr);
         assert!(refused.status.code() == Some(1) && error.contains(expected), "{error}");
         assert!(start.elapsed() < Duration::from_secs(20), "not the time-out");
@@ -315,7 +316,7 @@ fn a_key_that_others_can_read_is_refused_with_the_remedy() {
     std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(0o644)).expect("set");
     let path = file.path().to_str().expect("a name");
     for command in [&["serve", "--bind", "127.0.0.1:0"][..], &["latency", "127.0.0.1"]] {
-        let refused = run(&[command, &["--psk-file", path]].concat());
+        let refused = run_perf(&[command, &["--psk-file", path]].concat());
         let error = String::from_utf8_lossy(&refused.stderr);
         assert!(error.contains("mode 0644 lets others") && error.contains("chmod 600"), "{error}");
         assert_eq!(refused.status.code(), Some(2), "{error}");
@@ -336,7 +337,7 @@ fn parameters_of_a_transport_are_checked_by_name_and_value() {
     ] {
         let what = ["--transport", transport, "--param", parameter];
         for command in [&["serve", "--bind", "127.0.0.1:0"][..], &["latency", "127.0.0.1"]] {
-            let refused = run(&[command, &what].concat());
+            let refused = run_perf(&[command, &what].concat());
             let error = String::from_utf8_lossy(&refused.stderr);
             assert!(error.contains(expected), "{error}");
             assert_eq!(refused.status.code(), Some(2), "{error}");
@@ -346,7 +347,7 @@ fn parameters_of_a_transport_are_checked_by_name_and_value() {
 
 #[test]
 fn the_doctor_says_of_every_item_what_was_found_or_why_not() {
-    let report = json(&run(&["doctor", "127.0.0.1", "--json"]));
+    let report = json_output(&run_perf(&["doctor", "127.0.0.1", "--json"]));
     assert_eq!(report["interfaces"], serde_json::json!(["lo"]));
     let findings = report["findings"].as_array().expect("a list");
     let items: Vec<_> = findings.iter().map(|finding| finding["item"].as_str().expect("a name")).collect();
@@ -361,7 +362,7 @@ fn the_doctor_says_of_every_item_what_was_found_or_why_not() {
     // An IP packet has 65,535 bytes at most, whatever the interface carries.
     let mtu = mtu.trim().parse::<u32>().expect("a number").min(65_535);
     assert!(findings[0]["found"].as_str().expect("a text").starts_with(&format!("{mtu} bytes")));
-    let text = String::from_utf8(run(&["doctor", "127.0.0.1"]).stdout).expect("text");
+    let text = String::from_utf8(run_perf(&["doctor", "127.0.0.1"]).stdout).expect("text");
     assert!(items.iter().all(|item| text.contains(&format!(" {item} "))), "{text}");
-    assert_eq!(run(&["doctor", "no-such-host.invalid"]).status.code(), Some(2));
+    assert_eq!(run_perf(&["doctor", "no-such-host.invalid"]).status.code(), Some(2));
 }

@@ -4,7 +4,7 @@ use super::{Around, Declared, Failure, Own};
 use headway_harness::ledger::{Broken, Expected, Violation};
 use headway_harness::network::Outcome;
 use headway_harness::plan::{Plan, any_plan, perfect_plan};
-use headway_harness::{check_plans, efficient, last_steps, run_machine};
+use headway_harness::{check_efficiency, check_plans, last_steps, run_machine};
 use headway_units::Time;
 use proptest::strategy::Strategy;
 use pyo3::prelude::*;
@@ -47,22 +47,22 @@ pub(crate) fn check_transport(
         // An exception in one plan is none in the next, which is a smaller one.
         let caught: Arc<Failure> = Arc::default();
         let around = Around { failure: Arc::clone(&caught), flows: None };
-        let make = |context| own.machine(&[], context, around.clone());
+        let make = |context| own.make_machine(&[], context, around.clone());
         let (outcome, steps) = run_machine(plan, expected, trims, trace, &make);
         // Once a plan: a check may take minutes, and Python's own code runs signal handlers only in the main
         // thread.
         let raised = Python::attach(|py| match py.check_signals() {
             Err(interrupt) => {
-                failure.note(interrupt, String::new());
+                failure.note_first(interrupt, String::new());
                 None
             }
-            Ok(()) => caught.take(py).map(|error| error.value(py).to_string()),
+            Ok(()) => caught.take_exception(py).map(|error| error.value(py).to_string()),
         });
         (raised, outcome, steps)
     };
     let judged = |plan: &Plan| -> Result<Outcome, Violation> {
         // Every further plan fails at once, so that shrinking ends soon after Ctrl-C.
-        if failure.happened() {
+        if failure.has_happened() {
             return Err(Violation { broken: Broken::Hang, at: Time::ZERO, detail: "interrupted".into() });
         }
         match run(plan, false) {
@@ -74,12 +74,12 @@ pub(crate) fn check_transport(
         // The defaults of its parameters.
         let any = any_plan().prop_map(|plan| Plan { parameters: Vec::new(), ..plan });
         check_plans(&any, 0..seeds, SHRINKS, judged, |_, _| Ok(())).and_then(|_| {
-            let accept = |plan: &Plan, outcome: &Outcome| efficient(plan, outcome, Time::MAX);
+            let accept = |plan: &Plan, outcome: &Outcome| check_efficiency(plan, outcome, Time::MAX);
             // Last: efficiency over a perfect network only means something for a machine that is correct.
             check_plans(&perfect_plan(), 0..seeds.div_ceil(PERFECT), SHRINKS, judged, accept)
         })
     });
-    if let Some(interrupt) = failure.take(py) {
+    if let Some(interrupt) = failure.take_exception(py) {
         return Err(interrupt);
     }
     let Err(shrunk) = found else { return Ok(None) };

@@ -32,11 +32,11 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    fn happened(&self) -> bool {
+    fn has_happened(&self) -> bool {
         self.happened.load(Ordering::Relaxed)
     }
 
-    fn note(&self, error: PyErr, place: String) {
+    fn note_first(&self, error: PyErr, place: String) {
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         // Later exceptions are often consequences of the first.
         if first.is_none() {
@@ -48,7 +48,7 @@ impl Failure {
     }
 
     /// The exception to raise: with its traceback and its place in the run; `None` if nothing has failed.
-    pub(crate) fn take(&self, py: Python<'_>) -> Option<PyErr> {
+    pub(crate) fn take_exception(&self, py: Python<'_>) -> Option<PyErr> {
         let (error, place) = self.first.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         let interrupted = error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py);
         // Ctrl-C is no fault of a transport, and goes on as it is.
@@ -58,7 +58,7 @@ impl Failure {
         let text = if error.is_instance_of::<HeadwayError>(py) {
             error.value(py).to_string()
         } else {
-            traceback(py, &error).unwrap_or_else(|_| error.to_string())
+            traceback_text(py, &error).unwrap_or_else(|_| error.to_string())
         };
         let shown = HeadwayError::new_err(format!("{place}:\n{}", text.trim_end()));
         shown.set_cause(py, Some(error));
@@ -66,7 +66,7 @@ impl Failure {
     }
 }
 
-fn traceback(py: Python<'_>, error: &PyErr) -> PyResult<String> {
+fn traceback_text(py: Python<'_>, error: &PyErr) -> PyResult<String> {
     let parts = (error.get_type(py), error.value(py), error.traceback(py));
     let lines = py.import("traceback")?.call_method1("format_exception", parts)?;
     Ok(lines.extract::<Vec<String>>()?.concat())
@@ -85,13 +85,18 @@ pub(crate) type Declared = (String, Py<PyAny>, String, BTreeMap<String, Py<PyAny
 impl Own {
     pub(crate) fn new(py: Python<'_>, declared: Declared) -> PyResult<Own> {
         let (name, factory, discipline, parameters, source) = declared;
-        let params = parameters.iter().map(|(key, value)| param(py, &name, key, value));
+        let params = parameters.iter().map(|(key, value)| param_spec(py, &name, key, value));
         let params = params.collect::<PyResult<Vec<ParamSpec>>>()?;
         Ok(Own { foreign: Foreign { name, discipline, params, source }, factory })
     }
 
     /// A machine for a host, with the values of these parameters and the defaults of the others.
-    fn machine(&self, params: &[(String, ParamValue)], context: HostContext, around: Around) -> PyMachine {
+    fn make_machine(
+        &self,
+        params: &[(String, ParamValue)],
+        context: HostContext,
+        around: Around,
+    ) -> PyMachine {
         let host = context.host.0;
         let place = format!("transport `{}` could not make the machine of host {host}", self.foreign.name);
         let made = Python::attach(|py| {
@@ -106,11 +111,11 @@ impl Own {
                     ParamValue::Time(_) | ParamValue::Rate(_) | ParamValue::Choice(_) => {}
                 }
             }
-            self.factory.call(py, (PyHost::of(context),), Some(&arguments))
+            self.factory.call(py, (PyHost::from_context(context),), Some(&arguments))
         });
         // Noted and not returned: the maker of machines has no errors, and the run ends when it sees the
         // failure.
-        let object = made.map_err(|error| around.failure.note(error, place)).ok();
+        let object = made.map_err(|error| around.failure.note_first(error, place)).ok();
         PyMachine {
             object,
             name: self.foreign.name.clone(),
@@ -122,7 +127,7 @@ impl Own {
     }
 }
 
-fn param(py: Python<'_>, transport: &str, key: &str, value: &Py<PyAny>) -> PyResult<ParamSpec> {
+fn param_spec(py: Python<'_>, transport: &str, key: &str, value: &Py<PyAny>) -> PyResult<ParamSpec> {
     let value = value.bind(py);
     // Asked first, since a bool is an int in Python.
     let read = if value.is_instance_of::<PyBool>() {
@@ -164,28 +169,28 @@ struct PyMachine {
 }
 
 /// Error for a machine that broke the contract.
-fn broken(text: String) -> PyErr {
+fn broken_contract(text: String) -> PyErr {
     HeadwayError::new_err(text)
 }
 
 impl PyMachine {
     /// Calls a method, unless some machine of the run has failed; `None` then, and if this one fails.
-    fn ask<T>(
+    fn call_method<T>(
         &self,
         method: &str,
         now: Option<Time>,
         call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
     ) -> Option<T> {
         // After a failure the state of every machine is suspect, and its answers would only hide the cause.
-        let object = self.object.as_ref().filter(|_| !self.around.failure.happened())?;
+        let object = self.object.as_ref().filter(|_| !self.around.failure.has_happened())?;
         let answer = Python::attach(|py| call(object.bind(py)));
-        answer.map_err(|error| self.note(error, method, now)).ok()
+        answer.map_err(|error| self.note_failure(error, method, now)).ok()
     }
 
-    fn note(&self, error: PyErr, method: &str, now: Option<Time>) {
+    fn note_failure(&self, error: PyErr, method: &str, now: Option<Time>) {
         let at = now.map_or(String::new(), |now| format!(", at {now}"));
         let place = format!("`{method}` of transport `{}` at host {}{at}", self.name, self.host);
-        self.around.failure.note(error, place);
+        self.around.failure.note_first(error, place);
     }
 
     /// Fault of a packet for the wire, of a kind that would break the simulator.
@@ -241,86 +246,90 @@ impl PyMachine {
 }
 
 impl Endpoint for PyMachine {
-    fn open(&mut self, now: Time, message: &Message) {
+    fn open_message(&mut self, now: Time, message: &Message) {
         let message = PyMessage(*message);
-        self.ask("open", Some(now), |own| own.call_method1("open", (now.0, message)).map(drop));
+        self.call_method("open", Some(now), |own| own.call_method1("open", (now.0, message)).map(drop));
     }
 
-    fn receive(&mut self, now: Time, packet: &Packet) {
-        let packet = PyPacket::of(packet);
-        self.ask("receive", Some(now), |own| own.call_method1("receive", (now.0, packet)).map(drop));
+    fn receive_packet(&mut self, now: Time, packet: &Packet) {
+        let packet = PyPacket::from_packet(packet);
+        self.call_method("receive", Some(now), |own| own.call_method1("receive", (now.0, packet)).map(drop));
     }
 
-    fn timeout(&mut self, now: Time) {
+    fn handle_timeout(&mut self, now: Time) {
         // A machine may have several deadlines at one instant, so only a great many in a row are a mistake.
         self.stuck = (now, if self.stuck.0 == now { self.stuck.1 + 1 } else { 0 });
         if self.stuck.1 > STUCK {
             let text =
                 format!("`next_timeout` answers {now} or less after every `timeout`: time cannot go on");
-            return self.note(broken(text), "timeout", Some(now));
+            return self.note_failure(broken_contract(text), "timeout", Some(now));
         }
-        self.ask("timeout", Some(now), |own| own.call_method1("timeout", (now.0,)).map(drop));
+        self.call_method("timeout", Some(now), |own| own.call_method1("timeout", (now.0,)).map(drop));
     }
 
-    fn forget(&mut self, now: Time, peer: headway_packet::HostId) {
-        self.ask("forget", Some(now), |own| own.call_method1("forget", (now.0, peer.0)).map(drop));
+    fn forget_peer(&mut self, now: Time, peer: headway_packet::HostId) {
+        self.call_method("forget", Some(now), |own| own.call_method1("forget", (now.0, peer.0)).map(drop));
     }
 
-    fn abandon(&mut self, now: Time, end: End) {
-        self.ask("abandon", Some(now), |own| own.call_method1("abandon", (now.0, PyEnd(end))).map(drop));
+    fn abandon_message(&mut self, now: Time, end: End) {
+        self.call_method("abandon", Some(now), |own| {
+            own.call_method1("abandon", (now.0, PyEnd(end))).map(drop)
+        });
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        let packet = self.ask("poll_transmit", Some(now), |own| {
+        let packet = self.call_method("poll_transmit", Some(now), |own| {
             let answer = own.call_method1("poll_transmit", (now.0,))?;
             if answer.is_none() {
                 return Ok(None);
             }
-            let packet = answer.cast::<PyPacket>().map_err(|_| wrong("a Packet or None", &answer))?;
-            Ok(Some(packet.borrow().packet()))
+            let packet = answer.cast::<PyPacket>().map_err(|_| wrong_type("a Packet or None", &answer))?;
+            Ok(Some(packet.borrow().to_packet()))
         });
         let packet = packet.flatten()?;
         if let Some(fault) = self.fault_of(&packet) {
-            self.note(broken(fault), "poll_transmit", Some(now));
+            self.note_failure(broken_contract(fault), "poll_transmit", Some(now));
             return None;
         }
         Some(packet)
     }
 
     fn wants_transmit(&self) -> bool {
-        self.ask("wants_transmit", None, |own| own.call_method0("wants_transmit")?.is_truthy())
+        self.call_method("wants_transmit", None, |own| own.call_method0("wants_transmit")?.is_truthy())
             .unwrap_or(false)
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        let at =
-            self.ask("next_timeout", None, |own| own.call_method0("next_timeout")?.extract::<Option<u64>>());
+        let at = self.call_method("next_timeout", None, |own| {
+            own.call_method0("next_timeout")?.extract::<Option<u64>>()
+        });
         at.flatten().map(Time)
     }
 
     fn poll_event(&mut self) -> Option<EndpointEvent> {
-        let event = self.ask("poll_event", None, |own| {
+        let event = self.call_method("poll_event", None, |own| {
             let answer = own.call_method0("poll_event")?;
             if answer.is_none() {
                 return Ok(None);
             }
-            let event = answer.cast::<PyEvent>().map_err(|_| wrong("an Event or None", &answer))?;
+            let event = answer.cast::<PyEvent>().map_err(|_| wrong_type("an Event or None", &answer))?;
             Ok(Some(event.get().0))
         });
         let event = event.flatten()?;
         if let Some(fault) = self.fault_of_event(&event) {
-            self.note(broken(fault), "poll_event", None);
+            self.note_failure(broken_contract(fault), "poll_event", None);
             return None;
         }
         Some(event)
     }
 
     fn live_messages(&self) -> usize {
-        self.ask("live_messages", None, |own| own.call_method0("live_messages")?.extract()).unwrap_or(0)
+        self.call_method("live_messages", None, |own| own.call_method0("live_messages")?.extract())
+            .unwrap_or(0)
     }
 }
 
-fn wrong(wanted: &str, found: &Bound<'_, PyAny>) -> PyErr {
+fn wrong_type(wanted: &str, found: &Bound<'_, PyAny>) -> PyErr {
     let shown = found.repr().map_or(String::new(), |text| text.to_string());
     PyTypeError::new_err(format!("it has to answer {wanted}, and answered {shown}"))
 }
@@ -340,18 +349,18 @@ impl<'a> Makers<'a> {
         Makers { own, failure: Arc::default(), flows: Mutex::default() }
     }
 
-    pub(crate) fn failure(&self) -> &Failure {
+    pub(crate) fn first_failure(&self) -> &Failure {
         &self.failure
     }
 
-    fn find(&self, name: &str) -> Option<&'a Own> {
+    fn find_own(&self, name: &str) -> Option<&'a Own> {
         self.own.iter().find(|own| own.foreign.name == name)
     }
 }
 
 impl Maker for Makers<'_> {
     fn knows(&self, name: &str) -> bool {
-        self.find(name).is_some()
+        self.find_own(name).is_some()
     }
 
     fn endpoint(&self, spec: &RunSpec, transport: &TransportSpec, context: HostContext) -> Machine {
@@ -360,8 +369,8 @@ impl Maker for Makers<'_> {
         // Made for the first machine, and shared by all of the run.
         let flows = Some(Arc::clone(flows.get_or_insert_with(all)));
         let around = Around { failure: Arc::clone(&self.failure), flows };
-        match self.find(&transport.name) {
-            Some(own) => Box::new(own.machine(&transport.params, context, around)),
+        match self.find_own(&transport.name) {
+            Some(own) => Box::new(own.make_machine(&transport.params, context, around)),
             None => unreachable!("asked for `{}`, which is not known", transport.name),
         }
     }
@@ -369,6 +378,6 @@ impl Maker for Makers<'_> {
 
 impl Machines for Makers<'_> {
     fn failed(&self) -> bool {
-        self.failure.happened()
+        self.failure.has_happened()
     }
 }

@@ -12,16 +12,16 @@ const ECN: [(Ecn, &str); 4] =
     [(Ecn::NotEct, "not-ect"), (Ecn::Spare, "spare"), (Ecn::Ect, "ect"), (Ecn::Ce, "ce")];
 
 /// The value of this name, or its fault.
-fn named<T: Copy>(what: &str, name: &str, known: &[(T, &'static str)]) -> PyResult<T> {
+fn find_named<T: Copy>(what: &str, name: &str, known: &[(T, &'static str)]) -> PyResult<T> {
     known.iter().find(|(_, own)| *own == name).map(|(value, _)| *value).ok_or_else(|| {
-        let near = names::suggestion(name, known.iter().map(|(_, own)| *own));
+        let near = names::name_suggestion(name, known.iter().map(|(_, own)| *own));
         let near = near.map_or(String::new(), |near| format!("; {near}"));
         PyValueError::new_err(format!("there is no {what} {name:?}{near}"))
     })
 }
 
 fn kind_named(name: &str) -> PyResult<PacketKind> {
-    named("kind of packet", name, &PacketKind::ALL.map(|kind| (kind, kind.name())))
+    find_named("kind of packet", name, &PacketKind::ALL.map(|kind| (kind, kind.name())))
 }
 
 /// One packet; numbers and flags as the transport declares for itself. Times are in picoseconds.
@@ -75,7 +75,7 @@ pub(crate) struct PyPacket {
 }
 
 impl PyPacket {
-    pub(super) fn of(packet: &Packet) -> PyPacket {
+    pub(super) fn from_packet(packet: &Packet) -> PyPacket {
         PyPacket {
             kind: packet.kind,
             ecn: packet.ecn,
@@ -97,7 +97,7 @@ impl PyPacket {
         }
     }
 
-    pub(super) fn packet(&self) -> Packet {
+    pub(super) fn to_packet(&self) -> Packet {
         Packet {
             src: HostId(self.src),
             dst: HostId(self.dst),
@@ -145,14 +145,14 @@ impl PyPacket {
 
     #[setter]
     fn set_ecn(&mut self, name: &str) -> PyResult<()> {
-        self.ecn = named("ECN code point", name, &ECN)?;
+        self.ecn = find_named("ECN code point", name, &ECN)?;
         Ok(())
     }
 
     /// True if it repeats a packet sent before.
     #[getter]
     fn again(&self) -> bool {
-        self.flags.has(PacketFlags::AGAIN)
+        self.flags.has_all(PacketFlags::AGAIN)
     }
 
     #[setter]
@@ -163,7 +163,7 @@ impl PyPacket {
     /// True if it was sent without permission, in the first window.
     #[getter]
     fn unscheduled(&self) -> bool {
-        self.flags.has(PacketFlags::UNSCHEDULED)
+        self.flags.has_all(PacketFlags::UNSCHEDULED)
     }
 
     #[setter]
@@ -174,7 +174,7 @@ impl PyPacket {
     /// The receiver's echo of a mark.
     #[getter]
     fn echo(&self) -> bool {
-        self.flags.has(PacketFlags::ECE)
+        self.flags.has_all(PacketFlags::ECE)
     }
 
     #[setter]
@@ -293,14 +293,14 @@ impl PyEvent {
     /// The payload of a data packet arrived here for the first time.
     #[staticmethod]
     fn delivered(packet: &PyPacket) -> PyEvent {
-        let Packet { tag, src, message, payload, .. } = packet.packet();
+        let Packet { tag, src, message, payload, .. } = packet.to_packet();
         PyEvent(EndpointEvent::Delivered { tag, src, message, bytes: payload.into() })
     }
 
     /// All bytes of the message of this data packet have arrived here. Exactly once for each message.
     #[staticmethod]
     fn completed(packet: &PyPacket) -> PyEvent {
-        let Packet { tag, src, message, .. } = packet.packet();
+        let Packet { tag, src, message, .. } = packet.to_packet();
         PyEvent(EndpointEvent::Completed { tag, src, message })
     }
 
@@ -344,11 +344,11 @@ pub(crate) struct PyPath {
 pub(crate) struct PyHost(Mutex<HostContext>);
 
 impl PyHost {
-    pub(super) fn of(context: HostContext) -> PyHost {
+    pub(super) fn from_context(context: HostContext) -> PyHost {
         PyHost(Mutex::new(context))
     }
 
-    fn context(&self) -> MutexGuard<'_, HostContext> {
+    fn lock_context(&self) -> MutexGuard<'_, HostContext> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -358,37 +358,37 @@ impl PyHost {
     /// Its number, from 0.
     #[getter]
     fn number(&self) -> u32 {
-        self.context().host.0
+        self.lock_context().host.0
     }
 
     /// Rate of its link, in bits per second.
     #[getter]
     fn link_bps(&self) -> u64 {
-        self.context().nic.bps()
+        self.lock_context().nic.bps()
     }
 
     /// Application bytes of a full data packet.
     #[getter]
     fn payload(&self) -> u16 {
-        self.context().sizes.payload
+        self.lock_context().sizes.payload
     }
 
     /// Picoseconds that a full data packet takes on its link.
     #[getter]
     fn slot(&self) -> u64 {
-        let context = self.context();
-        context.sizes.slot(context.nic).0
+        let context = self.lock_context();
+        context.sizes.slot_time(context.nic).0
     }
 
     /// Seed of random choices, where the machine makes any.
     #[getter]
     fn seed(&self) -> u64 {
-        self.context().seed
+        self.lock_context().seed
     }
 
     /// The path to another host.
     fn path(&self, peer: u32) -> PyPath {
-        let context = self.context();
+        let context = self.lock_context();
         let path = (context.path)(HostId(peer));
         PyPath {
             base_rtt: path.base_rtt.0,
@@ -400,18 +400,18 @@ impl PyHost {
 
     /// Packets that a message of so many bytes is cut into.
     fn packets(&self, bytes: u64) -> u64 {
-        self.context().sizes.packets(bytes)
+        self.lock_context().sizes.packets_of(bytes)
     }
 
     /// The times at which the packets of a message's first window may leave, in picoseconds; there are as many as it has
     /// packets. `window` is its size in packets; 0 stands for one bandwidth-delay product.
     #[pyo3(signature = (message, now, window = 0))]
     fn first_window(&self, message: &PyMessage, now: u64, window: u32) -> Vec<u64> {
-        let mut schedule = self.context().initial_window(window.into(), &message.0, Time(now));
-        let mut leave = Vec::with_capacity(schedule.window() as usize);
+        let mut schedule = self.lock_context().initial_window(window.into(), &message.0, Time(now));
+        let mut leave = Vec::with_capacity(schedule.window_packets() as usize);
         // The whole schedule at once: an object that lives on would borrow from the host.
         while let Some(at) = schedule.next() {
-            let (_, count) = schedule.take(at);
+            let (_, count) = schedule.take_released(at);
             leave.extend((0..count).map(|_| at.0));
         }
         leave
@@ -420,13 +420,13 @@ impl PyHost {
     /// Packet `index` of a message whose first window has `window` packets, ready to leave.
     #[pyo3(signature = (message, index, window, *, again = false))]
     fn data_packet(&self, message: &PyMessage, index: u32, window: u32, again: bool) -> PyResult<PyPacket> {
-        let context = self.context();
-        let packets = context.sizes.packets(message.0.bytes);
+        let context = self.lock_context();
+        let packets = context.sizes.packets_of(message.0.bytes);
         if u64::from(index) >= packets {
             let text = format!("there is no packet {index}: the message has {packets}, from 0");
             return Err(PyValueError::new_err(text));
         }
-        let mut packet = PyPacket::of(&context.data_packet(&message.0, index, window));
+        let mut packet = PyPacket::from_packet(&context.data_packet(&message.0, index, window));
         packet.set_flag(PacketFlags::AGAIN, again);
         Ok(packet)
     }
@@ -434,12 +434,12 @@ impl PyHost {
     /// A control packet to the receiver of a message.
     fn control_packet(&self, kind: &str, message: &PyMessage) -> PyResult<PyPacket> {
         let Message { id, dst, entropy, tag, .. } = message.0;
-        self.control(kind, dst, id, tag, entropy)
+        self.build_control(kind, dst, id, tag, entropy)
     }
 
     /// A control packet to the host that a packet came from, about the same message.
     fn reply(&self, kind: &str, packet: &PyPacket) -> PyResult<PyPacket> {
-        self.control(kind, HostId(packet.src), packet.message, packet.tag, packet.entropy)
+        self.build_control(kind, HostId(packet.src), packet.message, packet.tag, packet.entropy)
     }
 
     fn __repr__(&self) -> String {
@@ -448,10 +448,10 @@ impl PyHost {
 }
 
 impl PyHost {
-    fn control(&self, kind: &str, peer: HostId, id: u32, tag: u32, entropy: u32) -> PyResult<PyPacket> {
-        let context = self.context();
+    fn build_control(&self, kind: &str, peer: HostId, id: u32, tag: u32, entropy: u32) -> PyResult<PyPacket> {
+        let context = self.lock_context();
         let mut packet = Packet::new(kind_named(kind)?, context.host, peer, id);
         (packet.wire, packet.tag, packet.entropy) = (context.sizes.control, tag, entropy);
-        Ok(PyPacket::of(&packet))
+        Ok(PyPacket::from_packet(&packet))
     }
 }

@@ -108,7 +108,7 @@ fn outcome(row: &Row, whole: bool) -> Outcome {
 }
 
 fn rows() -> Vec<Row> {
-    let own = |name: &str| registry::find(name).expect("a registered transport").info.discipline;
+    let own = |name: &str| registry::find_entry(name).expect("a registered transport").info.discipline;
     let row = |name: &str, transports: &[&'static str], discipline, extra| Row {
         name: name.into(),
         transports: transports.to_vec(),
@@ -130,8 +130,10 @@ fn rows() -> Vec<Row> {
 
 fn specification(row: &Row) -> RunSpec {
     let link = LinkSpec { rate: Rate::gbps(10), delay: Time::us(1) };
-    let symmetric =
-        row.transports.iter().any(|name| registry::find(name).is_some_and(|e| e.capabilities.symmetric));
+    let symmetric = row
+        .transports
+        .iter()
+        .any(|name| registry::find_entry(name).is_some_and(|e| e.capabilities.symmetric));
     let transport = |name: &&str| TransportSpec::new(*name, Vec::new());
     let loss = Fault::Random { loss: 0.001, duplicate: 0.0, reorder: 0.0, reorder_by: Time::ZERO };
     RunSpec {

@@ -205,7 +205,7 @@ fn dropped(all: &Guards<'_, '_>) -> Vec<(u64, u64)> {
 
 /// The machines of a host, each with the position of its transport.
 fn parts(machine: &dyn Endpoint) -> Vec<(u8, &dyn Endpoint)> {
-    let parts = machine.parts();
+    let parts = machine.transport_parts();
     if parts.is_empty() { vec![(0, machine)] } else { parts }
 }
 
@@ -228,5 +228,5 @@ fn by_transport(
 }
 
 fn gauges<'m>(machines: impl Iterator<Item = &'m dyn Endpoint>, now: Time) -> Vec<Gauge> {
-    machines.flat_map(|machine| machine.gauges(now)).collect()
+    machines.flat_map(|machine| machine.collect_gauges(now)).collect()
 }

@@ -67,7 +67,7 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
 }
 
 fn machine<T: Transport>(context: HostContext) -> Machine {
-    Box::new(T::endpoint(&T::Params::default(), context))
+    Box::new(T::make_endpoint(&T::Params::default(), context))
 }
 
 fn outcome(spec: &RunSpec, machine: fn(HostContext) -> Machine, look_ahead: bool, threads: usize) -> Outcome {

@@ -178,7 +178,7 @@ impl Engine<'_> {
             if let Some(attribution) = attribution {
                 attribution.pulled(host, now);
             }
-            if packet.flags.has(PacketFlags::AGAIN) && packet.is_data() {
+            if packet.flags.has_all(PacketFlags::AGAIN) && packet.is_data() {
                 flows[packet.tag as usize].retransmit(packet.payload);
             }
             Some(packet)

@@ -160,7 +160,7 @@ const FULL: u64 = 1_538;
 
 /// A full packet on the wire, with what ports write into it.
 fn full(name: &str) -> u64 {
-    let telemetry = registry::find(name).map(|entry| entry.capabilities.telemetry);
+    let telemetry = registry::find_entry(name).map(|entry| entry.capabilities.telemetry);
     FULL + u64::from(telemetry.expect("registered"))
 }
 

@@ -69,7 +69,7 @@ fn ideal_time_follows_the_recursion_packet_by_packet() {
     let network = Network::build(&run.topology, &run.fabric).expect("a network");
     let sizes = Sizes::default();
     for bytes in [1u64, 1460, 1500, 14_601, 123_456] {
-        let n = sizes.packets(bytes);
+        let n = sizes.packets_of(bytes);
         let mut ends = vec![Time::ZERO; n as usize];
         for (h, spec) in specs.iter().enumerate() {
             let mut previous = Time::ZERO;

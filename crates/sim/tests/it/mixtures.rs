@@ -181,7 +181,7 @@ fn finishes(out: &Outcome) -> Vec<(FlowState, Option<Time>)> {
 #[test]
 fn flows_on_hosts_of_their_own_do_not_feel_a_mixture_elsewhere() {
     for name in registry::NAMES {
-        let home = registry::find(name).expect("it is registered").info.discipline;
+        let home = registry::find_entry(name).expect("it is registered").info.discipline;
         let mut alone = mixture(&[name], name, apart(0, 0), 6);
         let other = if *name == "dctcp" { "cubic" } else { "dctcp" };
         let mut beside = mixture(&[name, other], name, [apart(0, 0), apart(1, 3)].concat(), 6);

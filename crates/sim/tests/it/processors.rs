@@ -113,7 +113,7 @@ fn an_incast_takes_as_long_as_its_receiver_computes() {
         let out = outcome(&run);
         assert!(out.flows.iter().all(|flow| flow.state == FlowState::Done), "{transport}");
         let last = out.flows.iter().filter_map(|flow| flow.finish).max().expect("flows");
-        let packets = 20 * Sizes::default().packets(146_000);
+        let packets = 20 * Sizes::default().packets_of(146_000);
         assert!(last >= cost * packets, "{transport}: {last} for {packets} packets");
     }
 }

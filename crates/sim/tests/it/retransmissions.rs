@@ -147,7 +147,7 @@ fn what_may_leave_at_once_is_not_asked_for_before_it_has_left() {
     for name in registry::NAMES {
         // A choice of another transport may have the same name.
         let numbers =
-            registry::settings(name, &[]).into_iter().filter(|(_, v)| matches!(v, ParamValue::Int(_)));
+            registry::param_settings(name, &[]).into_iter().filter(|(_, v)| matches!(v, ParamValue::Int(_)));
         for (key, _) in numbers {
             let Some((_, value)) = large.iter().find(|(large, _)| *large == key) else { continue };
             let mut run = star(name, vec![flow(0, 1, 1_000_000, Time::ZERO)]);

@@ -11,7 +11,7 @@ use toml::{Table, Value};
 /// `tiny` for small packets.
 pub(super) fn draw(dice: &mut Dice, wild: bool, several: bool, tiny: bool) -> (Table, Table) {
     let (name, transport) = transport(dice, wild);
-    let own = headway_transport::registry::find(name).map_or("", |entry| entry.info.discipline);
+    let own = headway_transport::registry::find_entry(name).map_or("", |entry| entry.info.discipline);
     let mut fabric = Table::new();
     let discipline = if dice.percent(15) { *dice.pick(headway_fabric::registry::NAMES) } else { own };
     if several || discipline != own {
@@ -75,7 +75,7 @@ pub(super) fn ports(dice: &mut Dice, sketch: &Sketch, fabric: &mut Table) {
 
 /// A transport's name, and its table.
 pub(super) fn transport(dice: &mut Dice, wild: bool) -> (&'static str, Table) {
-    let all = headway_transport::registry::all();
+    let all = headway_transport::registry::all_entries();
     let entry = dice.pick(&all);
     let mut table = table([("name", entry.info.name.into())]);
     if dice.percent(60) {

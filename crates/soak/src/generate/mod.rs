@@ -298,7 +298,7 @@ fn probes(scenario: &Table) -> Vec<&'static str> {
     let entries = scenario.get("traffic").and_then(Value::as_array).into_iter().flatten();
     let own = entries.filter_map(|entry| entry.get("transport")).chain(scenario.get("transport"));
     let names = own.filter_map(|own| own.get("name").unwrap_or(own).as_str());
-    let declared = names.filter_map(headway_transport::registry::find).flat_map(|entry| entry.probes);
+    let declared = names.filter_map(headway_transport::registry::find_entry).flat_map(|entry| entry.probes);
     let known: BTreeSet<&str> = declared.map(|probe| probe.name).collect();
     known.into_iter().collect()
 }

@@ -141,7 +141,7 @@ fn a_handshake_is_served_like_control_by_every_discipline() {
     let mut overtaken = 0;
     for name in headway_fabric::registry::NAMES {
         let (_, control) = behind_data(name, &datagram(0, 2, &grant));
-        let (data, hello) = behind_data(name, &datagram(0, 2, &handshake.bytes()));
+        let (data, hello) = behind_data(name, &datagram(0, 2, &handshake.to_bytes()));
         assert!(hello > Time::ZERO && hello == control, "{name}: {hello}, control {control}");
         overtaken += u32::from(hello < data.saturating_sub(Time::ms(5)));
         let (data, other) = behind_data(name, &datagram(0, 2, &[7; HANDSHAKE_BYTES]));

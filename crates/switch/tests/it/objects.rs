@@ -2,5 +2,5 @@
 
 #[test]
 fn the_object_is_what_the_source_compiles_to() {
-    crate::committed::compare(1);
+    crate::committed::compare_objects(1);
 }

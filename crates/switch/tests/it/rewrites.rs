@@ -60,7 +60,7 @@ fn stamped(packet: &Packet, envelope: Envelope, stamps: &Stamps, checksum: bool)
     let front = packet.emit_session(&session, envelope, stamps, &mut bytes).expect("a packet");
     let tag = if sealed { SEAL_TAG } else { 0 };
     let end = front + usize::from(packet.payload) + tag;
-    bytes[WIRE_HEADER + SESSION_HEADER + envelope.stamps()..front].fill(0xc5);
+    bytes[WIRE_HEADER + SESSION_HEADER + envelope.stamp_bytes()..front].fill(0xc5);
     bytes[front..end].fill(packet.index as u8 ^ 0x5a);
     bytes.truncate(end);
     let plan = Addresses::new(HOSTS);
@@ -118,7 +118,7 @@ fn read(bytes: &[u8]) -> (Packet, Vec<u8>) {
         assert_eq!(udp.checksum(), sum.expect("short enough"));
     }
     let view = PacketView::parse(udp.payload()).expect("a whole packet");
-    (view.packet(), udp.payload().to_vec())
+    (view.to_packet(), udp.payload().to_vec())
 }
 
 fn bottleneck(core: &Core) -> PortCounters {
@@ -221,7 +221,7 @@ fn a_header_without_room_goes_back_to_its_sender() {
     assert_eq!((counters.drops(), core.counters().unroutable, core.held()), (0, 0, 0));
     assert_eq!((counters.trimmed, counters.returned), (6, 4));
     for l in back {
-        assert!(l.packet.flags.has(PacketFlags::BOUNCED) && l.packet.kind == PacketKind::Header);
+        assert!(l.packet.flags.has_all(PacketFlags::BOUNCED) && l.packet.kind == PacketKind::Header);
         assert_eq!((l.packet.src, l.packet.dst), (HostId(0), HostId(2)), "the host's own names stand");
         assert_eq!((l.bytes[5], l.bytes[11]), (0, 2), "to the interface that it came from");
         assert_eq!((l.bytes[29], l.bytes[33]), (3, 1), "from 10.0.0.3 to 10.0.0.1");
@@ -265,7 +265,7 @@ fn ports_stamp_data_that_has_room_and_nothing_else() {
         let [fast, slow] = [100, 10].map(|mbps| Rate::new(mbps * 1_000_000).expect("a rate"));
         let (up, bottleneck) = (fast.time_of(wire), slow.time_of(wire));
         for (n, l) in (0..).zip(&left) {
-            let stamps = PacketView::parse(&l.datagram).expect("a packet").stamps().expect("stamps");
+            let stamps = PacketView::parse(&l.datagram).expect("a packet").port_stamps().expect("stamps");
             let reaches = up + Time::us(10);
             let crosses = reaches + bottleneck * n;
             let first = Hop {
@@ -277,7 +277,7 @@ fn ports_stamp_data_that_has_room_and_nothing_else() {
             };
             let second =
                 Hop { at: crosses + bottleneck + Time::us(10), sent: wire * n, queue: 0, rate: fast };
-            assert_eq!(stamps.hops(), [first, second], "packet {n}, sealed {sealed}");
+            assert_eq!(stamps.filled_hops(), [first, second], "packet {n}, sealed {sealed}");
             let mut plain = l.datagram.clone();
             plain[WIRE_FRONT..WIRE_FRONT + STAMPS_BYTES].fill(0);
             assert_eq!(plain, originals[n as usize][42..], "nothing else changes");
@@ -311,8 +311,8 @@ fn ports_leave_echoes_alone_and_count_beyond_their_room() {
     assert_eq!(by(0, PacketKind::Ack).expect("it left").bytes, answer);
     assert_eq!(data(2).bytes, plain);
     assert_eq!(data(3).bytes, hostile, "a number that cannot grow");
-    let stamps = PacketView::parse(&data(1).datagram).expect("a packet").stamps().expect("stamps");
-    assert_eq!((stamps.hops(), stamps.is_whole()), (full.hops(), false), "seven are too many");
+    let stamps = PacketView::parse(&data(1).datagram).expect("a packet").port_stamps().expect("stamps");
+    assert_eq!((stamps.filled_hops(), stamps.is_whole()), (full.filled_hops(), false), "seven are too many");
 }
 
 #[test]

@@ -13,7 +13,9 @@ use headway_network::FlowSpec;
 use headway_switch::Clock;
 use headway_testbed::flow_log::FlowLog;
 use headway_testbed::kernel::{KernelHost, Plan, Received, Running, Sent};
-use headway_testbed::messages::{Answer, ControlCommand, HostReport, MachineReport, listen, pack_gauge, say};
+use headway_testbed::messages::{
+    Answer, ControlCommand, HostReport, MachineReport, pack_gauge, print_answer, read_commands,
+};
 use headway_testbed::payload::{Inspection, Inspector, Payload};
 use headway_testbed::{Job, JobArgs, cpu_seconds, run_first};
 use headway_transport::{InitialWindow, Path};
@@ -58,11 +60,11 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let (arguments, orders) = (Arguments::parse(), listen());
-    match Agent::new(arguments).and_then(|agent| agent.serve(&orders)) {
+    let (arguments, orders) = (Arguments::parse(), read_commands());
+    match Agent::new(arguments).and_then(|agent| agent.serve_orders(&orders)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            say(&Answer::Failed { why });
+            print_answer(&Answer::Failed { why });
             ExitCode::from(2)
         }
     }
@@ -71,7 +73,7 @@ fn main() -> ExitCode {
 /// Longest wait before orders are looked at again.
 const LONGEST_WAIT: Duration = Duration::from_millis(20);
 
-fn expect(orders: &Receiver<ControlCommand>, wanted: ControlCommand) -> Result<(), String> {
+fn expect_order(orders: &Receiver<ControlCommand>, wanted: ControlCommand) -> Result<(), String> {
     match orders.recv() {
         Ok(order) if order == wanted => Ok(()),
         Ok(order) => Err(format!("it was told to {order:?} where {wanted:?} comes next")),
@@ -110,11 +112,11 @@ struct Connections {
 }
 
 impl Connections {
-    fn of(flows: &[FlowSpec]) -> Connections {
+    fn from_flows(flows: &[FlowSpec]) -> Connections {
         Connections { carriers: flows.iter().filter_map(|f| f.connection).collect(), open: Mutex::default() }
     }
 
-    fn opened(&self, flow: u32) -> bool {
+    fn is_opened(&self, flow: u32) -> bool {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(flow)
     }
 
@@ -123,17 +125,17 @@ impl Connections {
     }
 
     /// Data of a flow has arrived here: the first of one that carries others is news to its sender.
-    fn delivered(&self, flow: u32) {
-        if self.carriers.contains(&flow) && self.opened(flow) {
-            say(&Answer::Opened { flow });
+    fn note_delivered(&self, flow: u32) {
+        if self.carriers.contains(&flow) && self.is_opened(flow) {
+            print_answer(&Answer::Opened { flow });
         }
     }
 }
 
 impl Agent {
     fn new(arguments: Arguments) -> Result<Agent, String> {
-        let sizes = headway_testbed::scenario::sizes(arguments.mtu, arguments.job.sealed);
-        let job = Job::load(&arguments.job, sizes).map_err(|e| e.to_string())?;
+        let sizes = headway_testbed::scenario::packet_sizes(arguments.mtu, arguments.job.sealed);
+        let job = Job::load_job(&arguments.job, sizes).map_err(|e| e.to_string())?;
         let seen = FlowLog::new(Time::ZERO, None);
         let mut agent = Agent {
             job,
@@ -147,39 +149,39 @@ impl Agent {
             leaving: Arc::default(),
             connections: Arc::default(),
         };
-        agent.connections = Arc::new(Connections::of(&agent.job.slow.flows));
+        agent.connections = Arc::new(Connections::from_flows(&agent.job.slow.flows));
         let (seed, piece) = (agent.job.slow.seed, agent.job.network.sizes().payload);
-        let inspect = |flow| Inspection::new(Inspector::new(Payload::of(seed, flow), piece));
+        let inspect = |flow| Inspection::new(Inspector::new(Payload::for_flow(seed, flow), piece));
         let here = agent.host;
-        agent.leaving = Arc::new(agent.numbered(|f| (f.src == here).then_some(f.dst)));
-        let incoming = agent.numbered(|f| (f.dst == here).then_some(f.src)).into_iter();
+        agent.leaving = Arc::new(agent.flows_by_message(|f| (f.src == here).then_some(f.dst)));
+        let incoming = agent.flows_by_message(|f| (f.dst == here).then_some(f.src)).into_iter();
         agent.inspections = Arc::new(incoming.map(|(name, flow)| (name, (flow, inspect(flow)))).collect());
         Ok(agent)
     }
 
-    fn address(&self, host: u32, transport: u8) -> SocketAddr {
+    fn host_address(&self, host: u32, transport: u8) -> SocketAddr {
         SocketAddr::new(self.job.addresses.of(host).into(), PORT + u16::from(transport))
     }
 
     /// Headway's own flows.
-    fn flows(&self) -> impl Iterator<Item = (u32, &FlowSpec)> {
+    fn own_flows(&self) -> impl Iterator<Item = (u32, &FlowSpec)> {
         (0..).zip(&self.job.slow.flows).filter(|(_, f)| self.job.kernel_of(f).is_none())
     }
 
     /// Carries out commands until the one to finish.
-    fn serve(self, orders: &Receiver<ControlCommand>) -> Result<(), String> {
-        let own = self.outgoing();
+    fn serve_orders(self, orders: &Receiver<ControlCommand>) -> Result<(), String> {
+        let own = self.outgoing_flows();
         // The namespaces and their interfaces are made while this program starts, so nothing may be bound
         // before.
-        expect(orders, ControlCommand::Open)?;
+        expect_order(orders, ControlCommand::Open)?;
         run_first(5);
-        let endpoints = self.bind()?;
-        let kernel = KernelHost::open(Plan::of(&self.job, self.host))?;
-        say(&Answer::Ready);
+        let endpoints = self.bind_endpoints()?;
+        let kernel = KernelHost::open_host(Plan::for_host(&self.job, self.host))?;
+        print_answer(&Answer::Ready);
         // Every host has bound its sockets by then, so that no first contact is lost.
-        expect(orders, ControlCommand::Connect)?;
-        self.connect(&endpoints)?;
-        say(&Answer::Ready);
+        expect_order(orders, ControlCommand::Connect)?;
+        self.connect_peers(&endpoints)?;
+        print_answer(&Answer::Ready);
         let Ok(ControlCommand::Start { at_ns }) = orders.recv() else { return Ok(()) };
         let start = Time::ns(at_ns);
         let every = self.job.slow.sample.as_ref().map(|s| s.every);
@@ -199,8 +201,8 @@ impl Agent {
             for endpoint in endpoints.values() {
                 scope.spawn(|| self.take_in(endpoint, start, &over));
             }
-            let received = kernel.as_ref().map(|k| scope.spawn(|| k.receive(&running, &say)));
-            let sent = kernel.as_ref().map(|k| scope.spawn(|| k.send(&running)));
+            let received = kernel.as_ref().map(|k| scope.spawn(|| k.receive_flows(&running, &print_answer)));
+            let sent = kernel.as_ref().map(|k| scope.spawn(|| k.send_flows(&running)));
             let failed = self.send_all(&endpoints, orders, start, own);
             // The threads are joined after this, which orders all that they wrote.
             over.store(true, Ordering::Relaxed);
@@ -209,35 +211,37 @@ impl Agent {
         let broken = |_| "a thread of the kernel's connections broke off".to_string();
         let received = received.transpose().map_err(broken)?.unwrap_or_default();
         let sent = sent.transpose().map_err(broken)?.unwrap_or_default();
-        let mut report = self.report(&endpoints, before, failed);
+        let mut report = self.host_report(&endpoints, before, failed);
         report.cpu_s -= cpu_before;
         add_kernels(&mut report, received, sent);
-        say(&Answer::Host(Box::new(report)));
+        print_answer(&Answer::Host(Box::new(report)));
         Ok(())
     }
 
     /// Flows of this host in order of start.
-    fn outgoing(&self) -> Vec<u32> {
-        let mut own: Vec<u32> = self.flows().filter(|(_, f)| f.src == self.host).map(|(n, _)| n).collect();
+    fn outgoing_flows(&self) -> Vec<u32> {
+        let mut own: Vec<u32> =
+            self.own_flows().filter(|(_, f)| f.src == self.host).map(|(n, _)| n).collect();
         // The same order as in `numbered`: the other side knows messages by it.
-        own.sort_by_key(|&f| (self.flow(f).start, f));
+        own.sort_by_key(|&f| (self.flow_spec(f).start, f));
         own
     }
 
     /// An endpoint for every transport that this host has flows of.
-    fn bind(&self) -> Result<Endpoints, String> {
+    fn bind_endpoints(&self) -> Result<Endpoints, String> {
         let here = |f: &FlowSpec| f.src == self.host || f.dst == self.host;
-        let mut numbers: Vec<u8> = self.flows().filter(|(_, f)| here(f)).map(|(_, f)| f.transport).collect();
+        let mut numbers: Vec<u8> =
+            self.own_flows().filter(|(_, f)| here(f)).map(|(_, f)| f.transport).collect();
         numbers.sort_unstable();
         numbers.dedup();
         let bound = |number| {
-            let endpoint = Endpoint::bind(self.address(self.host, number), self.config(number));
+            let endpoint = Endpoint::bind(self.host_address(self.host, number), self.endpoint_config(number));
             endpoint.map(|e| (number, e)).map_err(|e| e.to_string())
         };
         numbers.into_iter().map(bound).collect()
     }
 
-    fn config(&self, number: u8) -> Config {
+    fn endpoint_config(&self, number: u8) -> Config {
         let job = &self.job;
         let network = job.network.clone();
         let (host, addresses) = (self.host, job.addresses);
@@ -250,7 +254,7 @@ impl Agent {
         let handshake = move |peer: u32| small.path(host, peer).base_rtt;
         // The default path is needed although `path_to` knows all peers: some parameters of machines follow
         // from it.
-        let peer = self.peers().first().copied().unwrap_or(host);
+        let peer = self.peer_hosts().first().copied().unwrap_or(host);
         let largest = job.slow.flows.iter().map(|f| f.bytes).max().unwrap_or(0);
         // No flow may be refused for memory, which the simulator has without end.
         let total = (job.slow.flows.len() as u64 * FLOW_MEMORY).max(1 << 30);
@@ -272,7 +276,7 @@ impl Agent {
             })),
             // Flows are as in the simulator, which starts each at its own time.
             turns: false,
-            admission: self.admission(),
+            admission: self.hosts_admission(),
             limits: Limits {
                 total_bytes: total,
                 peer_bytes: total,
@@ -281,11 +285,11 @@ impl Agent {
                 ..Limits::default()
             },
             origin_ns: Some(self.clock.origin_ns()),
-            observer: Some(self.observer()),
+            observer: Some(self.message_observer()),
             // The testbed's switch does it at each of its ports.
             telemetry: true,
             addresses: self.addresses.clone(),
-            sinks: Some(self.sinks()),
+            sinks: Some(self.payload_sinks()),
             ..Config::default()
         };
         // Simulator and hosts cut flows into the same packets; without that no comparison holds.
@@ -293,12 +297,12 @@ impl Agent {
         config
     }
 
-    fn admission(&self) -> Admission {
-        headway_testbed::scenario::admission(self.sealed)
+    fn hosts_admission(&self) -> Admission {
+        headway_testbed::scenario::hosts_admission(self.sealed)
     }
 
     /// Hosts that this host has flows with, either way.
-    fn peers(&self) -> Vec<u32> {
+    fn peer_hosts(&self) -> Vec<u32> {
         let of = |f: &FlowSpec| match self.host {
             host if f.src == host => Some(f.dst),
             host if f.dst == host => Some(f.src),
@@ -311,7 +315,7 @@ impl Agent {
     }
 
     /// Checks the bytes of flows to this host as they arrive.
-    fn sinks(&self) -> SinkOf {
+    fn payload_sinks(&self) -> SinkOf {
         let inspections = self.inspections.clone();
         Arc::new(move |peer, message, _| {
             // The first contact has no entry, and is received like any message.
@@ -321,15 +325,16 @@ impl Agent {
     }
 
     /// Logs the events of messages to this host and from it.
-    fn observer(&self) -> Arc<dyn Fn(&MessageEvent) + Send + Sync> {
+    fn message_observer(&self) -> Arc<dyn Fn(&MessageEvent) + Send + Sync> {
         let (seen, flows) = (self.seen.clone(), self.inspections.clone());
         let (connections, leaving) = (self.connections.clone(), self.leaving.clone());
         Arc::new(move |progress: &MessageEvent| {
             let name = (progress.peer, progress.message);
             if let MessageEventKind::Repeated { bytes } = progress.what {
                 let flow = leaving.get(&name);
-                let log =
-                    |flow: &u32| seen.lock().unwrap_or_else(PoisonError::into_inner).repeated(*flow, bytes);
+                let log = |flow: &u32| {
+                    seen.lock().unwrap_or_else(PoisonError::into_inner).note_repeated(*flow, bytes)
+                };
                 return flow.map_or((), log);
             }
             // Left out early: one of these comes for each packet that is sent, and none of them is logged.
@@ -338,15 +343,15 @@ impl Agent {
             }
             let Some(&(flow, _)) = flows.get(&name) else { return };
             if matches!(progress.what, MessageEventKind::Delivered { .. }) {
-                connections.delivered(flow);
+                connections.note_delivered(flow);
             }
             // After `connections.delivered`, which may write to standard output: no other thread waits for the log
             // meanwhile.
             let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
             match progress.what {
-                MessageEventKind::Delivered { bytes } => seen.delivered(progress.at, flow, bytes),
-                MessageEventKind::Completed { .. } => seen.completed(flow),
-                MessageEventKind::Marked => seen.marked(flow),
+                MessageEventKind::Delivered { bytes } => seen.note_delivered(progress.at, flow, bytes),
+                MessageEventKind::Completed { .. } => seen.note_completed(flow),
+                MessageEventKind::Marked => seen.note_marked(flow),
                 _ => {}
             }
         })
@@ -354,10 +359,14 @@ impl Agent {
 
     /// Flows of which `other` says the host at their other end, by its address and the number of the message; number 0
     /// of each pair of endpoints is their first contact.
-    fn numbered(&self, other: impl Fn(&FlowSpec) -> Option<u32>) -> FxHashMap<(SocketAddr, u32), u32> {
-        let with_peer =
-            |(number, f): (u32, &FlowSpec)| Some((f.start, number, self.address(other(f)?, f.transport)));
-        let mut order: Vec<(Time, u32, SocketAddr)> = self.flows().filter_map(with_peer).collect();
+    fn flows_by_message(
+        &self,
+        other: impl Fn(&FlowSpec) -> Option<u32>,
+    ) -> FxHashMap<(SocketAddr, u32), u32> {
+        let with_peer = |(number, f): (u32, &FlowSpec)| {
+            Some((f.start, number, self.host_address(other(f)?, f.transport)))
+        };
+        let mut order: Vec<(Time, u32, SocketAddr)> = self.own_flows().filter_map(with_peer).collect();
         // Messages have numbers in the order in which `send_all` sends them.
         order.sort_unstable_by_key(|(start, number, _)| (*start, *number));
         let mut next = FxHashMap::default();
@@ -372,14 +381,14 @@ impl Agent {
     }
 
     /// Sends a byte to every endpoint that flows go to, so that the handshake is over when they start.
-    fn connect(&self, endpoints: &Endpoints) -> Result<(), String> {
-        let flows = self.flows().filter(|(_, f)| f.src == self.host);
+    fn connect_peers(&self, endpoints: &Endpoints) -> Result<(), String> {
+        let flows = self.own_flows().filter(|(_, f)| f.src == self.host);
         let mut peers: Vec<(u8, u32)> = flows.map(|(_, f)| (f.transport, f.dst)).collect();
         peers.sort_unstable();
         peers.dedup();
         for (transport, peer) in peers {
             endpoints[&transport]
-                .send(self.address(peer, transport), vec![0])
+                .send(self.host_address(peer, transport), vec![0])
                 .map_err(|e| format!("no contact with h{peer}: {e}"))?;
         }
         Ok(())
@@ -400,19 +409,19 @@ impl Agent {
         let mut failed = Vec::new();
         loop {
             let now = self.clock.now();
-            while let Some(flow) = waiting.next_if(|f| start + self.flow(*f).start <= now) {
+            while let Some(flow) = waiting.next_if(|f| start + self.flow_spec(*f).start <= now) {
                 unconnected += u64::from(self.lacks_connection(flow));
-                match self.send(&endpoints[&self.flow(flow).transport], flow) {
+                match self.send_flow(&endpoints[&self.flow_spec(flow).transport], flow) {
                     Ok(handle) => handles.push((flow, handle)),
                     Err(error) => failed.push((flow, error.to_string())),
                 }
             }
-            let next = waiting.peek().map(|f| (start + self.flow(*f).start).saturating_sub(now));
+            let next = waiting.peek().map(|f| (start + self.flow_spec(*f).start).saturating_sub(now));
             // Rounded down, so that a flow is never late by the rounding; an early look costs one more turn.
             let wait = next.map_or(LONGEST_WAIT, |t| Duration::from_nanos(t.0 / 1000).min(LONGEST_WAIT));
             match orders.recv_timeout(wait) {
                 Ok(ControlCommand::Finish) | Err(RecvTimeoutError::Disconnected) => break,
-                Ok(ControlCommand::Opened { flow }) => drop(self.connections.opened(flow)),
+                Ok(ControlCommand::Opened { flow }) => drop(self.connections.is_opened(flow)),
                 _ => {}
             }
         }
@@ -426,15 +435,15 @@ impl Agent {
 
     /// True if the connection that a flow names is not open, so that it opens one of its own.
     fn lacks_connection(&self, number: u32) -> bool {
-        self.flow(number).connection.is_some_and(|carrier| !self.connections.is_open(carrier))
+        self.flow_spec(number).connection.is_some_and(|carrier| !self.connections.is_open(carrier))
     }
 
-    fn flow(&self, number: u32) -> &FlowSpec {
+    fn flow_spec(&self, number: u32) -> &FlowSpec {
         &self.job.slow.flows[number as usize]
     }
 
-    fn send(&self, endpoint: &Endpoint, number: u32) -> Result<SendHandle, headway_host::SendError> {
-        let flow = self.flow(number);
+    fn send_flow(&self, endpoint: &Endpoint, number: u32) -> Result<SendHandle, headway_host::SendError> {
+        let flow = self.flow_spec(number);
         // A flow over a connection that is not open yet opens one of its own, as in the simulator.
         let connected = flow.connection.is_some() && !self.lacks_connection(number);
         let options = SendOptions {
@@ -443,8 +452,8 @@ impl Agent {
             responsive: flow.responsive,
             entropy: Some(self.job.network.entropy(self.job.slow.seed, number, flow)),
         };
-        let payload = Arc::new(Payload::of(self.job.slow.seed, number));
-        let peer = self.address(flow.dst, flow.transport);
+        let payload = Arc::new(Payload::for_flow(self.job.slow.seed, number));
+        let peer = self.host_address(flow.dst, flow.transport);
         endpoint.send_stream(peer, flow.bytes, payload, options)
     }
 
@@ -456,8 +465,8 @@ impl Agent {
             let Some((flow, inspection)) = self.inspections.get(&sent) else { continue };
             // The time of the last byte's arrival, however late this thread takes the message.
             let at_ns = message.at.saturating_sub(start).0 / 1000;
-            let intact = inspection.ask(|i| i.is_intact(self.flow(*flow).bytes));
-            say(&Answer::Done { flow: *flow, at_ns, intact });
+            let intact = inspection.with_inspector(|i| i.is_intact(self.flow_spec(*flow).bytes));
+            print_answer(&Answer::Done { flow: *flow, at_ns, intact });
         }
     }
 
@@ -469,26 +478,27 @@ impl Agent {
         known.map(|(peer, time)| (peer, ideal(peer).0 / 1000, time.0 / 1000)).collect()
     }
 
-    fn report(
+    fn host_report(
         &self,
         endpoints: &Endpoints,
         before: Vec<Option<Measured>>,
         (failed, unconnected): (Vec<(u32, String)>, u64),
     ) -> HostReport {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut report = seen.report(self.clock.now());
+        let mut report = seen.host_report(self.clock.now());
         // The log is not needed below, where the endpoints are asked and their threads may want it.
         drop(seen);
         (report.failed, report.unconnected) = (failed, unconnected);
         report.base_round_trips = self.base_round_trips(endpoints);
         let machines = endpoints.iter().zip(before);
-        let machines = machines.filter_map(|((number, e), before)| Some((*number, since(e, before)?)));
-        report.machines = machines.map(machine).collect();
+        let machines =
+            machines.filter_map(|((number, e), before)| Some((*number, measured_since(e, before)?)));
+        report.machines = machines.map(machine_report).collect();
         report.dropped = endpoints
             .values()
-            .flat_map(|e| e.stats().iter().filter_map(dropped).collect::<Vec<_>>())
+            .flat_map(|e| e.stats().iter().filter_map(dropped_reason).collect::<Vec<_>>())
             .collect();
-        let wrong = self.inspections.values().filter(|(_, i)| !i.ask(Inspector::is_right_so_far));
+        let wrong = self.inspections.values().filter(|(_, i)| !i.with_inspector(Inspector::is_right_so_far));
         report.corrupted = wrong.map(|(flow, _)| *flow).collect();
         report.cpu_s = cpu_seconds();
         report
@@ -505,13 +515,13 @@ fn add_kernels(report: &mut HostReport, received: Received, sent: Sent) {
     report.dropped.push(("TCP connections of no flow".into(), received.strangers));
 }
 
-fn machine((transport, measured): (u8, Measured)) -> MachineReport {
+fn machine_report((transport, measured): (u8, Measured)) -> MachineReport {
     let gauges = measured.gauges.iter().map(pack_gauge).collect();
     MachineReport { transport, gauges, round_trips: measured.round_trips.as_ref().map(Into::into) }
 }
 
 /// Measurements of an endpoint's machine since `before`.
-fn since(endpoint: &Endpoint, before: Option<Measured>) -> Option<Measured> {
+fn measured_since(endpoint: &Endpoint, before: Option<Measured>) -> Option<Measured> {
     let (mut now, before) = (endpoint.measured()?, before?);
     // One machine reports its gauges in the same order each time.
     for (gauge, then) in now.gauges.iter_mut().zip(&before.gauges) {
@@ -522,7 +532,7 @@ fn since(endpoint: &Endpoint, before: Option<Measured>) -> Option<Measured> {
 }
 
 /// A counter of datagrams that were lost at an endpoint, with its reason in words; `None` for any other.
-fn dropped((name, count): (&'static str, u64)) -> Option<(String, u64)> {
+fn dropped_reason((name, count): (&'static str, u64)) -> Option<(String, u64)> {
     let why = match name {
         "send_errors" => "refused by the kernel",
         _ => name.strip_prefix("dropped_")?,
@@ -536,13 +546,13 @@ mod tests {
 
     #[test]
     fn only_counters_of_lost_datagrams_are_reported_as_drops() {
-        let counted = |name| dropped((name, 3));
+        let counted = |name| dropped_reason((name, 3));
         assert_eq!(counted("dropped_old_epoch"), Some(("old epoch".into(), 3)));
         assert_eq!(counted("send_errors"), Some(("refused by the kernel".into(), 3)));
         for name in ["datagrams_sent", "marks_received", "messages_failed", "answers_withheld"] {
             assert_eq!(counted(name), None, "{name}");
         }
         let stats = headway_host::Stats::default();
-        assert!(stats.iter().filter_map(dropped).count() > 10, "the names are those of the counters");
+        assert!(stats.iter().filter_map(dropped_reason).count() > 10, "the names are those of the counters");
     }
 }

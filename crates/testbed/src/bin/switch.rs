@@ -5,11 +5,13 @@
 
 use clap::Parser;
 use headway_network::Miscounted;
-use headway_params::names::nearest;
+use headway_params::names::nearest_name;
 use headway_switch::interface;
 use headway_switch::{Clock, Core, CoreConfig, FrameError, FrameIo, IoChoice, IoKind, RunConfig, Running};
 use headway_testbed::capture::Recording;
-use headway_testbed::messages::{Answer, ControlCommand, SwitchReport, listen, pack, say};
+use headway_testbed::messages::{
+    Answer, ControlCommand, SwitchReport, pack_sample, print_answer, read_commands,
+};
 use headway_testbed::{Job, JobArgs, cpu_seconds, run_first};
 use headway_units::Time;
 use std::path::{Path, PathBuf};
@@ -27,7 +29,7 @@ struct Arguments {
     #[command(flatten)]
     job: JobArgs,
     /// The interface of a host, such as h0=eth1; once for each host that is there
-    #[arg(long = "port", value_name = "HOST=INTERFACE", value_parser = port, required = true)]
+    #[arg(long = "port", value_name = "HOST=INTERFACE", value_parser = parse_port, required = true)]
     ports: Vec<(u32, String)>,
     /// Longest IPv4 packet in bytes
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(576..=9216))]
@@ -46,7 +48,7 @@ struct Arguments {
     managed: bool,
 }
 
-fn port(text: &str) -> Result<(u32, String), String> {
+fn parse_port(text: &str) -> Result<(u32, String), String> {
     let wrong = || format!("`{text}` is not HOST=INTERFACE, such as h0=eth1");
     let (host, interface) = text.split_once('=').ok_or_else(wrong)?;
     let number = host.strip_prefix('h').unwrap_or(host).parse().map_err(|_| wrong())?;
@@ -62,11 +64,11 @@ static STOP: AtomicBool = AtomicBool::new(false);
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let managed = arguments.managed;
-    match serve(arguments) {
+    match serve_switch(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             if managed {
-                say(&Answer::Failed { why });
+                print_answer(&Answer::Failed { why });
             } else {
                 eprintln!("headway-switch: {why}");
             }
@@ -75,16 +77,16 @@ fn main() -> ExitCode {
     }
 }
 
-fn serve(arguments: Arguments) -> Result<(), String> {
-    let sizes = headway_testbed::scenario::sizes(arguments.mtu, arguments.job.sealed);
+fn serve_switch(arguments: Arguments) -> Result<(), String> {
+    let sizes = headway_testbed::scenario::packet_sizes(arguments.mtu, arguments.job.sealed);
     let file = &arguments.job.scenario;
     // Before it is loaded: a name of the library is the likely mistake, and the loader does not know about it.
     if !file.exists() {
         let help = "`headway testbed switch` takes the names of scenarios, too";
         return Err(format!("{}: no such file; {help}", file.display()));
     }
-    let job = Job::load(&arguments.job, sizes).map_err(|e| explain(&e))?;
-    let orders = arguments.managed.then(listen);
+    let job = Job::load_job(&arguments.job, sizes).map_err(|e| explain_error(&e))?;
+    let orders = arguments.managed.then(read_commands);
     if let Some(orders) = &orders {
         // The network is joined while we wait.
         if orders.recv() != Ok(ControlCommand::Open) {
@@ -92,7 +94,7 @@ fn serve(arguments: Arguments) -> Result<(), String> {
         }
     }
     let (mut interfaces, io) =
-        open(&arguments.ports, job.network.hosts(), arguments.io, arguments.mtu.into())?;
+        open_interfaces(&arguments.ports, job.network.hosts(), arguments.io, arguments.mtu.into())?;
     let clock = arguments.origin_ns.map_or_else(Clock::start, Clock::from_origin);
     let config = CoreConfig {
         network: job.network.clone(),
@@ -102,8 +104,8 @@ fn serve(arguments: Arguments) -> Result<(), String> {
         faults: job.slow.faults.clone(),
     };
     let mut core = Core::new(config).map_err(|e| e.to_string())?;
-    let recording = record(&mut core, arguments.capture.as_deref())?;
-    let whole = || recording.as_ref().is_none_or(|r| !r.failed());
+    let recording = record_frames(&mut core, arguments.capture.as_deref())?;
+    let whole = || recording.as_ref().is_none_or(|r| !r.has_failed());
     // Above the agents' 5: a late switch delays every host.
     run_first(10);
     let packet = u64::from(job.network.sizes().full_wire());
@@ -113,9 +115,9 @@ fn serve(arguments: Arguments) -> Result<(), String> {
     let mut cpu_before = 0.0;
     let seen = match orders {
         Some(orders) => {
-            say(&Answer::Ready);
+            print_answer(&Answer::Ready);
             headway_switch::run(&mut core, &mut interfaces, clock, waiting, &mut |core, _| {
-                obey(core, &orders, &mut cpu_before) && whole()
+                obey_orders(core, &orders, &mut cpu_before) && whole()
             })
         }
         None => {
@@ -134,13 +136,13 @@ fn serve(arguments: Arguments) -> Result<(), String> {
         }
     };
     let seen = seen.map_err(|e| format!("{}: {e}", io.0))?;
-    let mut report = report(&mut core, &seen, clock.now(), io).map_err(|e| e.to_string())?;
+    let mut report = switch_report(&mut core, &seen, clock.now(), io).map_err(|e| e.to_string())?;
     report.cpu_s -= cpu_before;
     // The tap in the core holds the other end of the recording, which would otherwise never finish.
     drop(core);
-    report.captured = recording.map(Recording::finish).transpose().map_err(|e| e.to_string())?;
+    report.captured = recording.map(Recording::finish_recording).transpose().map_err(|e| e.to_string())?;
     if arguments.managed {
-        say(&Answer::Switch(Box::new(report)));
+        print_answer(&Answer::Switch(Box::new(report)));
     } else {
         println!("{}", serde_json::to_string_pretty(&report).map_err(|e| e.to_string())?);
     }
@@ -148,14 +150,14 @@ fn serve(arguments: Arguments) -> Result<(), String> {
 }
 
 /// Has every frame written to a file, if that is wanted.
-fn record(core: &mut Core, path: Option<&Path>) -> Result<Option<Recording>, String> {
+fn record_frames(core: &mut Core, path: Option<&Path>) -> Result<Option<Recording>, String> {
     let Some(path) = path else { return Ok(None) };
-    let (recording, tap) = Recording::start(path, core.network()).map_err(|e| e.to_string())?;
+    let (recording, tap) = Recording::start_recording(path, core.network()).map_err(|e| e.to_string())?;
     core.set_tap(Box::new(tap));
     Ok(Some(recording))
 }
 
-fn explain(error: &headway_testbed::TestbedError) -> String {
+fn explain_error(error: &headway_testbed::TestbedError) -> String {
     match error {
         headway_testbed::TestbedError::Scenario(error) => error.render(),
         other => other.to_string(),
@@ -163,9 +165,9 @@ fn explain(error: &headway_testbed::TestbedError) -> String {
 }
 
 /// Carries out the orders; `false` when it is time to report. `cpu_before` is the processor time until the start.
-fn obey(core: &mut Core, orders: &Receiver<ControlCommand>, cpu_before: &mut f64) -> bool {
+fn obey_orders(core: &mut Core, orders: &Receiver<ControlCommand>, cpu_before: &mut f64) -> bool {
     match orders.try_recv() {
-        Ok(ControlCommand::Open | ControlCommand::Connect) => say(&Answer::Ready),
+        Ok(ControlCommand::Open | ControlCommand::Connect) => print_answer(&Answer::Ready),
         Ok(ControlCommand::Start { at_ns }) => {
             core.start_measuring(Time::ns(at_ns));
             *cpu_before = cpu_seconds();
@@ -181,13 +183,13 @@ fn obey(core: &mut Core, orders: &Receiver<ControlCommand>, cpu_before: &mut f64
 type Interfaces = Vec<Option<Box<dyn FrameIo>>>;
 
 /// Opens the interfaces of hosts; returns their kind, and the reason for it.
-fn open(
+fn open_interfaces(
     ports: &[(u32, String)],
     hosts: u32,
     io: IoChoice,
     mtu: usize,
 ) -> Result<(Interfaces, (IoKind, String)), String> {
-    check(ports, hosts)?;
+    check_ports(ports, hosts)?;
     let names: Vec<&str> = ports.iter().map(|(_, name)| name.as_str()).collect();
     let opened = interface::open(io, &names, mtu + LINK_HEADER).map_err(|e| e.to_string())?;
     let mut interfaces: Interfaces = (0..hosts).map(|_| None).collect();
@@ -199,12 +201,12 @@ fn open(
 }
 
 /// That every port is a host's, and no host has two.
-fn check(ports: &[(u32, String)], hosts: u32) -> Result<(), String> {
+fn check_ports(ports: &[(u32, String)], hosts: u32) -> Result<(), String> {
     let mut taken = vec![false; hosts as usize];
     for (host, name) in ports {
         let Some(taken) = taken.get_mut(*host as usize) else {
             let known: Vec<String> = (0..hosts).map(|h| format!("h{h}")).collect();
-            let near = nearest(&format!("h{host}"), known.iter().map(String::as_str));
+            let near = nearest_name(&format!("h{host}"), known.iter().map(String::as_str));
             let near = near.map_or(String::new(), |near| format!("; did you mean {near}={name}?"));
             return Err(format!(
                 "--port h{host}={name}: the topology has only the hosts h0 to h{}{near}",
@@ -222,7 +224,7 @@ fn watch_signals() -> Result<(), String> {
     ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed)).map_err(|e| e.to_string())
 }
 
-fn report(
+fn switch_report(
     core: &mut Core,
     seen: &Running,
     now: Time,
@@ -241,7 +243,7 @@ fn report(
     Ok(SwitchReport {
         until_ns: now.0 / 1000,
         links: core.links(now)?.iter().map(Into::into).collect(),
-        samples: core.take_samples().iter().filter_map(pack).collect(),
+        samples: core.take_samples().iter().filter_map(pack_sample).collect(),
         received: core.counters().received,
         delivered: core.counters().delivered,
         refused,

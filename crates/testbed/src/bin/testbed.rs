@@ -8,7 +8,9 @@ use headway_lab::results::manifest::RunInfo;
 use headway_lab::{Directory, LabError, Options, write_results};
 use headway_network::{Outcome, Progress};
 use headway_switch::IoChoice;
-use headway_testbed::{Job, JobArgs, Measured, Notes, Programs, Settings, TestbedError, run, slowdown};
+use headway_testbed::{
+    Job, JobArgs, Measured, Notes, Programs, Settings, TestbedError, run_testbed, slowdown,
+};
 use serde_json::{Value as Json, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -62,19 +64,19 @@ const BESIDE: &str = "simulator";
 fn main() -> ExitCode {
     // Before the command line is parsed, which would ask for a scenario.
     if std::env::args().skip(1).eq(["--probe"]) {
-        return match headway_testbed::namespaces::available() {
+        return match headway_testbed::namespaces::check_prerequisites() {
             Ok(()) => ExitCode::SUCCESS,
-            Err(error) => complain(&error),
+            Err(error) => print_error(&error),
         };
     }
-    match measure(&Arguments::parse()) {
+    match run_measurement(&Arguments::parse()) {
         Ok(true) => ExitCode::from(INTERRUPTED),
         Ok(false) => ExitCode::SUCCESS,
-        Err(error) => complain(&error),
+        Err(error) => print_error(&error),
     }
 }
 
-fn complain(error: &TestbedError) -> ExitCode {
+fn print_error(error: &TestbedError) -> ExitCode {
     match error {
         TestbedError::Scenario(error) => eprintln!("{}", error.render()),
         other => eprintln!("headway-testbed: {other}"),
@@ -82,12 +84,12 @@ fn complain(error: &TestbedError) -> ExitCode {
     ExitCode::from(2)
 }
 
-fn measure(arguments: &Arguments) -> Result<bool, TestbedError> {
-    let sizes = headway_testbed::scenario::sizes(arguments.mtu, arguments.job.sealed);
+fn run_measurement(arguments: &Arguments) -> Result<bool, TestbedError> {
+    let sizes = headway_testbed::scenario::packet_sizes(arguments.mtu, arguments.job.sealed);
     if arguments.conditions {
-        let job = Job::load(&arguments.job, sizes)?;
-        job.check()?;
-        say(&Json::Object(conditions(arguments, &job)));
+        let job = Job::load_job(&arguments.job, sizes)?;
+        job.check_traffic()?;
+        print_line(&Json::Object(run_conditions(arguments, &job)));
         return Ok(false);
     }
     let io = |step: &str, source| TestbedError::Io { step: step.into(), source };
@@ -102,45 +104,45 @@ fn measure(arguments: &Arguments) -> Result<bool, TestbedError> {
     }
     // Before the run: a directory that cannot be written must not cost the minutes that it takes.
     if let Some(dir) = &arguments.out {
-        headway_lab::results::write::prepare(dir).map_err(lab)?;
+        headway_lab::results::write::prepare(dir).map_err(lab_error)?;
         // Results that an earlier run left there must not be taken for this one's.
         if dir.join(BESIDE).exists() {
-            headway_lab::results::write::prepare(&dir.join(BESIDE)).map_err(lab)?;
+            headway_lab::results::write::prepare(&dir.join(BESIDE)).map_err(lab_error)?;
         }
     }
     let own = std::env::current_exe().map_err(|e| io("finding this program", e))?;
-    let programs = Programs::within(own.parent().unwrap_or(Path::new(".")))?;
+    let programs = Programs::find_within(own.parent().unwrap_or(Path::new(".")))?;
     let capture = arguments.capture.clone();
     let settings = Settings { programs, mtu: arguments.mtu.into(), sizes, capture, io: arguments.io };
     let managed = arguments.managed;
     let began = Instant::now();
-    let measured = run(&arguments.job, &settings, &mut |state| {
+    let measured = run_testbed(&arguments.job, &settings, &mut |state| {
         if managed {
-            say(&progress(state));
+            print_line(&progress_json(state));
         }
         !STOP.load(Ordering::Relaxed)
     })?;
     let wall = began.elapsed();
     let interrupted = measured.outcome.interrupted;
     // Written before the simulator runs, so that an interruption there does not lose the real packets.
-    let summary = write(arguments, &measured, wall)?;
+    let summary = write_measured(arguments, &measured, wall)?;
     let (beside, interrupted) = match arguments.no_simulator || interrupted {
         true => (Json::Null, interrupted),
-        false => simulate(arguments, &measured.job)?,
+        false => simulate_job(arguments, &measured.job)?,
     };
-    say(&json!({ "summary": summary, "simulator": beside, "testbed": of_real(arguments, &measured) }));
+    print_line(&json!({ "summary": summary, "simulator": beside, "testbed": of_real(arguments, &measured) }));
     Ok(interrupted)
 }
 
 /// Prints one line on standard output. When its reader is gone, the run ends.
-fn say(line: &Json) {
+fn print_line(line: &Json) {
     let mut out = std::io::stdout().lock();
     if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
         STOP.store(true, Ordering::Relaxed);
     }
 }
 
-fn progress(state: &Progress) -> Json {
+fn progress_json(state: &Progress) -> Json {
     json!({ "progress": {
         "virtual_s": state.now.as_secs_f64(), "stop_s": state.stop.as_secs_f64(),
         "flows_done": state.flows_done, "flows_total": state.flows_total,
@@ -148,7 +150,7 @@ fn progress(state: &Progress) -> Json {
 }
 
 /// Conditions that distinguish runs of one scenario on real packets: with another value, a run is another one.
-fn conditions(arguments: &Arguments, job: &Job) -> serde_json::Map<String, Json> {
+fn run_conditions(arguments: &Arguments, job: &Job) -> serde_json::Map<String, Json> {
     serde_json::Map::from_iter([
         ("slowdown".to_string(), job.factor.into()),
         ("sealed".into(), arguments.job.sealed.into()),
@@ -159,13 +161,13 @@ fn conditions(arguments: &Arguments, job: &Job) -> serde_json::Map<String, Json>
 }
 
 /// The conditions of a run, and the sizes of its packets.
-fn about(arguments: &Arguments, job: &Job) -> serde_json::Map<String, Json> {
-    let mut about = conditions(arguments, job);
-    about.insert("packet_sizes".into(), sizes(job));
+fn about_run(arguments: &Arguments, job: &Job) -> serde_json::Map<String, Json> {
+    let mut about = run_conditions(arguments, job);
+    about.insert("packet_sizes".into(), sizes_json(job));
     about
 }
 
-fn notes(notes: &Notes) -> Json {
+fn notes_json(notes: &Notes) -> Json {
     let [p50, p99, worst] = notes.switch_late_ns;
     json!({
         "slowdown": notes.slowdown,
@@ -187,32 +189,32 @@ fn notes(notes: &Notes) -> Json {
     })
 }
 
-fn lab(error: LabError) -> TestbedError {
+fn lab_error(error: LabError) -> TestbedError {
     match error {
         LabError::Scenario(error) => TestbedError::Scenario(error),
         other => TestbedError::Unsuitable(other.render()),
     }
 }
 
-fn write(arguments: &Arguments, measured: &Measured, wall: Duration) -> Result<Json, TestbedError> {
+fn write_measured(arguments: &Arguments, measured: &Measured, wall: Duration) -> Result<Json, TestbedError> {
     let job = &measured.job;
     let about = of_real(arguments, measured);
-    record(arguments, job, &measured.outcome, (wall, Some(about)), arguments.out.as_deref())
+    record_results(arguments, job, &measured.outcome, (wall, Some(about)), arguments.out.as_deref())
 }
 
 /// All that a run on real packets says of itself.
 fn of_real(arguments: &Arguments, measured: &Measured) -> Json {
-    let mut about = about(arguments, &measured.job);
+    let mut about = about_run(arguments, &measured.job);
     if measured.job.stacks.iter().any(Option::is_some) {
         about.insert("kernel_packet_sizes".into(), kernel_sizes(&measured.job));
     }
-    if let Json::Object(mut heard) = notes(&measured.notes) {
+    if let Json::Object(mut heard) = notes_json(&measured.notes) {
         about.append(&mut heard);
     }
     Json::Object(about)
 }
 
-fn sizes(job: &Job) -> Json {
+fn sizes_json(job: &Job) -> Json {
     let sizes = job.network.sizes();
     json!({
         "payload": sizes.payload, "header": sizes.header, "framing": sizes.framing, "control": sizes.control,
@@ -229,7 +231,7 @@ fn kernel_sizes(job: &Job) -> Json {
     json!({ "payload": payload, "header": HEADERS, "framing": sizes.framing })
 }
 
-fn record(
+fn record_results(
     arguments: &Arguments,
     job: &Job,
     outcome: &Outcome,
@@ -238,24 +240,25 @@ fn record(
 ) -> Result<Json, TestbedError> {
     let options = Options { out: out.map(Directory::parquet), csv: arguments.csv, ..Options::default() };
     let around = RunInfo { wall, commit: None, memory_bytes: 0, warnings: Vec::new(), testbed };
-    let output = write_results(&job.scenario, &job.resolved, outcome, around, &options).map_err(lab)?;
+    let output = write_results(&job.scenario, &job.resolved, outcome, around, &options).map_err(lab_error)?;
     serde_json::to_value(&output.summary).map_err(|e| TestbedError::Unsuitable(e.to_string()))
 }
 
 /// Runs the same slowed scenario in the simulator; returns its results, in the scenario's own units, and
 /// whether it was interrupted.
-fn simulate(arguments: &Arguments, job: &Job) -> Result<(Json, bool), TestbedError> {
+fn simulate_job(arguments: &Arguments, job: &Job) -> Result<(Json, bool), TestbedError> {
     let out = arguments.out.as_ref().map(|dir| dir.join(BESIDE));
     if let Some(dir) = &out {
-        headway_lab::results::write::prepare(dir).map_err(lab)?;
+        headway_lab::results::write::prepare(dir).map_err(lab_error)?;
     }
     let began = Instant::now();
     let outcome = headway_sim::run(&job.slow, &mut |_| !STOP.load(Ordering::Relaxed));
     let mut outcome = outcome.map_err(|e| TestbedError::Unsuitable(e.to_string()))?;
     // Back to the scenario's own units, as the results of the real run are.
     slowdown::speed_up(&mut outcome, job.factor);
-    let mut about = about(arguments, job);
+    let mut about = about_run(arguments, job);
     about.insert("simulated".into(), true.into());
-    let summary = record(arguments, job, &outcome, (began.elapsed(), Some(about.into())), out.as_deref())?;
+    let summary =
+        record_results(arguments, job, &outcome, (began.elapsed(), Some(about.into())), out.as_deref())?;
     Ok((summary, outcome.interrupted))
 }

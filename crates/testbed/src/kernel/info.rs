@@ -34,33 +34,33 @@ pub(super) struct Info {
 
 impl Info {
     /// Information on an open or closed connection; `None` if the kernel returns none.
-    pub(super) fn of(socket: BorrowedFd<'_>, mptcp: bool) -> Option<Info> {
-        let subflows = if mptcp { subflows(socket) } else { None };
+    pub(super) fn from_socket(socket: BorrowedFd<'_>, mptcp: bool) -> Option<Info> {
+        let subflows = if mptcp { subflow_infos(socket) } else { None };
         // A multipath connection that has fallen back to TCP answers as TCP does.
-        let subflows = subflows.or_else(|| Some(vec![single(socket)?]))?;
-        (!subflows.is_empty()).then(|| Info::sum(&subflows))
+        let subflows = subflows.or_else(|| Some(vec![single_info(socket)?]))?;
+        (!subflows.is_empty()).then(|| Info::sum_subflows(&subflows))
     }
 
-    fn sum(subflows: &[[u8; LENGTH]]) -> Info {
+    fn sum_subflows(subflows: &[[u8; LENGTH]]) -> Info {
         // Offsets of fields in `struct tcp_info` (linux/tcp.h); the kernel's layout is the same on all
         // processors with 64 bits.
-        let rtt = |info: &[u8; LENGTH]| word(info, 68);
+        let rtt = |info: &[u8; LENGTH]| info_u32(info, 68);
         // The kernel has all ones there before its first sample.
-        let least = |info: &[u8; LENGTH]| Some(word(info, 148)).filter(|us| *us != u32::MAX && *us > 0);
+        let least = |info: &[u8; LENGTH]| Some(info_u32(info, 148)).filter(|us| *us != u32::MAX && *us > 0);
         Info {
             rtts_us: subflows.iter().map(rtt).filter(|us| *us > 0).collect(),
             min_rtt_us: subflows.iter().filter_map(least).min(),
-            window_packets: subflows.iter().map(|s| u64::from(word(s, 80))).sum(),
-            retransmitted_packets: subflows.iter().map(|s| u64::from(word(s, 100))).sum(),
-            retransmitted_bytes: subflows.iter().map(|s| long(s, 208)).sum(),
-            marked_packets: subflows.iter().map(|s| u64::from(word(s, 196))).sum(),
+            window_packets: subflows.iter().map(|s| u64::from(info_u32(s, 80))).sum(),
+            retransmitted_packets: subflows.iter().map(|s| u64::from(info_u32(s, 100))).sum(),
+            retransmitted_bytes: subflows.iter().map(|s| info_u64(s, 208)).sum(),
+            marked_packets: subflows.iter().map(|s| u64::from(info_u32(s, 196))).sum(),
             // TCPI_OPT_ECN.
             ecn: subflows.iter().all(|s| s[5] & 8 != 0),
         }
     }
 
     /// Takes in earlier counts: they do not become less when a subflow is gone.
-    pub(super) fn after(mut self, before: &Info) -> Info {
+    pub(super) fn after_earlier(mut self, before: &Info) -> Info {
         self.retransmitted_packets = self.retransmitted_packets.max(before.retransmitted_packets);
         self.retransmitted_bytes = self.retransmitted_bytes.max(before.retransmitted_bytes);
         self.marked_packets = self.marked_packets.max(before.marked_packets);
@@ -69,18 +69,23 @@ impl Info {
     }
 }
 
-fn word(info: &[u8; LENGTH], at: usize) -> u32 {
+fn info_u32(info: &[u8; LENGTH], at: usize) -> u32 {
     u32::from_ne_bytes([info[at], info[at + 1], info[at + 2], info[at + 3]])
 }
 
-fn long(info: &[u8; LENGTH], at: usize) -> u64 {
+fn info_u64(info: &[u8; LENGTH], at: usize) -> u64 {
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&info[at..at + 8]);
     u64::from_ne_bytes(bytes)
 }
 
 /// Fills `buffer` with an option's value; returns its number of bytes.
-fn option(socket: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int, buffer: &mut [u8]) -> Option<usize> {
+fn socket_option(
+    socket: BorrowedFd<'_>,
+    level: libc::c_int,
+    name: libc::c_int,
+    buffer: &mut [u8],
+) -> Option<usize> {
     let mut length = buffer.len() as libc::socklen_t;
     let to = buffer.as_mut_ptr().cast();
     // SAFETY: the descriptor is open for as long as it is borrowed, and the kernel writes `length` bytes at most.
@@ -88,19 +93,19 @@ fn option(socket: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int, buffer:
     (result == 0).then_some(length as usize)
 }
 
-fn single(socket: BorrowedFd<'_>) -> Option<[u8; LENGTH]> {
+fn single_info(socket: BorrowedFd<'_>) -> Option<[u8; LENGTH]> {
     let mut info = [0; LENGTH];
-    option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut info)?;
+    socket_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut info)?;
     Some(info)
 }
 
-fn subflows(socket: BorrowedFd<'_>) -> Option<Vec<[u8; LENGTH]>> {
+fn subflow_infos(socket: BorrowedFd<'_>) -> Option<Vec<[u8; LENGTH]>> {
     let mut buffer = [0; HEAD + MOST_SUBFLOWS * LENGTH];
     // The caller says how large its own structures are (`size_subflow_data`, `size_user`), so that the kernel
     // may have longer ones.
     buffer[..4].copy_from_slice(&(HEAD as u32).to_ne_bytes());
     buffer[12..16].copy_from_slice(&(LENGTH as u32).to_ne_bytes());
-    option(socket, SOL_MPTCP, MPTCP_TCPINFO, &mut buffer)?;
+    socket_option(socket, SOL_MPTCP, MPTCP_TCPINFO, &mut buffer)?;
     let count = u32::from_ne_bytes([buffer[4], buffer[5], buffer[6], buffer[7]]) as usize;
     let (all, _) = buffer[HEAD..].as_chunks::<LENGTH>();
     // The count is of all subflows, also of those for which there was no room.
@@ -112,7 +117,7 @@ fn subflows(socket: BorrowedFd<'_>) -> Option<Vec<[u8; LENGTH]>> {
 mod tests {
     use super::*;
 
-    fn raw(fields: &[(usize, &[u8])]) -> [u8; LENGTH] {
+    fn raw_info(fields: &[(usize, &[u8])]) -> [u8; LENGTH] {
         let mut info = [0; LENGTH];
         for (at, bytes) in fields {
             info[*at..at + bytes.len()].copy_from_slice(bytes);
@@ -124,13 +129,13 @@ mod tests {
     fn subflows_are_summed_and_counts_never_fall() {
         let (rtt, other) = (900_u32.to_ne_bytes(), 1200_u32.to_ne_bytes());
         let (window, again) = (10_u32.to_ne_bytes(), 2896_u64.to_ne_bytes());
-        let first = raw(&[(5, &[8]), (68, &rtt), (80, &window), (148, &rtt), (208, &again)]);
+        let first = raw_info(&[(5, &[8]), (68, &rtt), (80, &window), (148, &rtt), (208, &again)]);
         // No sample of the least round trip yet.
-        let second = raw(&[(5, &[8]), (68, &other), (80, &window), (148, &u32::MAX.to_ne_bytes())]);
-        let both = Info::sum(&[first, second]);
+        let second = raw_info(&[(5, &[8]), (68, &other), (80, &window), (148, &u32::MAX.to_ne_bytes())]);
+        let both = Info::sum_subflows(&[first, second]);
         assert_eq!((both.rtts_us.as_slice(), both.min_rtt_us), (&[900, 1200][..], Some(900)));
         assert_eq!((both.window_packets, both.retransmitted_bytes, both.ecn), (20, 2896, true));
-        let left = Info::sum(&[second]).after(&both);
+        let left = Info::sum_subflows(&[second]).after_earlier(&both);
         assert_eq!((left.retransmitted_bytes, left.window_packets, left.min_rtt_us), (2896, 10, Some(900)));
     }
 
@@ -144,7 +149,7 @@ mod tests {
         let (mut server, _) = listener.accept().expect("a connection");
         client.write_all(&[1; 10_000]).expect("sent");
         server.read_exact(&mut [0; 10_000]).expect("received");
-        let info = Info::of(client.as_fd(), false).expect("it is TCP");
+        let info = Info::from_socket(client.as_fd(), false).expect("it is TCP");
         assert!(info.window_packets >= 1 && !info.rtts_us.is_empty(), "{info:?}");
         assert_eq!((info.retransmitted_bytes, info.marked_packets, info.ecn), (0, 0, false));
     }

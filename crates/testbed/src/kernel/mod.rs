@@ -11,7 +11,7 @@ mod receive;
 mod send;
 mod socket;
 
-pub use available::check;
+pub use available::check_kernel;
 pub use plan::{Plan, first_window};
 pub use receive::Received;
 pub use send::Sent;
@@ -55,25 +55,25 @@ pub struct Running {
 
 impl KernelHost {
     /// Makes the namespace ready and listens; `None` for a host without such flows.
-    pub fn open(plan: Plan) -> Result<Option<KernelHost>, String> {
+    pub fn open_host(plan: Plan) -> Result<Option<KernelHost>, String> {
         if plan.is_empty() {
             return Ok(None);
         }
         socket::raise_files()?;
-        plan.settings().iter().try_for_each(|(name, value)| socket::set_system(name, value))?;
+        plan.namespace_settings().iter().try_for_each(|(name, value)| socket::set_system(name, value))?;
         // After the settings of the namespace: a socket takes some of them over when it is made.
-        let listeners = plan.listening().map(|(at, kernel)| socket::listen(at, kernel));
+        let listeners = plan.listen_addresses().map(|(at, kernel)| socket::listen_at(at, kernel));
         let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
         Ok(Some(KernelHost { plan, listeners }))
     }
 
     /// Takes connections in until the run is over; flows with wrong bytes, and flows that were broken off.
-    pub fn receive(&self, running: &Running, say: &(dyn Fn(&Answer) + Sync)) -> Received {
-        receive::Receiving::new(&self.plan, running, say).run(&self.listeners)
+    pub fn receive_flows(&self, running: &Running, say: &(dyn Fn(&Answer) + Sync)) -> Received {
+        receive::Receiving::new(&self.plan, running, say).run_receiver(&self.listeners)
     }
 
     /// Sends every flow of this host at its time, until the run is over.
-    pub fn send(&self, running: &Running) -> Sent {
-        send::Sending::new(&self.plan, running).run()
+    pub fn send_flows(&self, running: &Running) -> Sent {
+        send::Sending::new(&self.plan, running).run_sender()
     }
 }

@@ -47,9 +47,9 @@ pub struct Plan {
 
 impl Plan {
     /// The part of a host in a job.
-    pub fn of(job: &Job, host: u32) -> Plan {
+    pub fn for_host(job: &Job, host: u32) -> Plan {
         let mut plan = Plan { seed: job.slow.seed, ..Plan::default() };
-        for planned in planned(&job.slow.flows, &job.stacks, &job.addresses) {
+        for planned in plan_flows(&job.slow.flows, &job.stacks, &job.addresses) {
             let flow = &job.slow.flows[planned.flow as usize];
             if flow.src == host {
                 plan.outgoing.push(planned);
@@ -68,13 +68,13 @@ impl Plan {
     }
 
     /// Addresses at which this host listens, and the kernel transport at each.
-    pub(super) fn listening(&self) -> impl Iterator<Item = (SocketAddrV4, Kernel)> {
+    pub(super) fn listen_addresses(&self) -> impl Iterator<Item = (SocketAddrV4, Kernel)> {
         let ends: BTreeSet<_> = self.incoming.values().map(|p| (p.to, p.kernel)).collect();
         ends.into_iter()
     }
 
     /// Settings of the host's namespace: no flow may use the kernel's memory of a path from an earlier one.
-    pub(super) fn settings(&self) -> Vec<(&'static str, &'static str)> {
+    pub(super) fn namespace_settings(&self) -> Vec<(&'static str, &'static str)> {
         let mut settings = vec![("net/ipv4/tcp_no_metrics_save", "1")];
         if self.outgoing.iter().chain(self.incoming.values()).any(|p| p.kernel.mptcp) {
             settings.push(("net/mptcp/enabled", "1"));
@@ -88,7 +88,7 @@ impl Plan {
 }
 
 /// Every flow of the kernel's, with its ports.
-fn planned(flows: &[FlowSpec], stacks: &[Option<Kernel>], addresses: &Addresses) -> Vec<Planned> {
+fn plan_flows(flows: &[FlowSpec], stacks: &[Option<Kernel>], addresses: &Addresses) -> Vec<Planned> {
     let mut next: BTreeMap<(u32, u32, u8), u16> = BTreeMap::new();
     let mut list = Vec::new();
     for (number, flow) in (0..).zip(flows) {
@@ -127,7 +127,7 @@ pub fn first_window(opened: &[Kernel]) -> Result<Option<u32>, &'static str> {
 }
 
 /// The largest number of the kernel's flows by one transport between two hosts, and the two.
-pub(super) fn crowd(flows: &[FlowSpec], stacks: &[Option<Kernel>]) -> Option<(u32, u32, usize)> {
+pub(super) fn largest_crowd(flows: &[FlowSpec], stacks: &[Option<Kernel>]) -> Option<(u32, u32, usize)> {
     let mut counts: BTreeMap<(u32, u32, u8), usize> = BTreeMap::new();
     let of_kernel = |f: &&FlowSpec| stacks.get(usize::from(f.transport)).is_some_and(Option::is_some);
     for flow in flows.iter().filter(of_kernel) {
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use headway_transport::InitialWindow;
 
-    fn flow(src: u32, dst: u32, transport: u8) -> FlowSpec {
+    fn flow_between(src: u32, dst: u32, transport: u8) -> FlowSpec {
         FlowSpec {
             src,
             dst,
@@ -168,8 +168,8 @@ mod tests {
         let both = [kernel("dctcp", false, Some(3)), kernel("reno", true, Some(3))];
         assert_eq!(first_window(&both), Ok(Some(3)));
         let plan = |kernel: Kernel| {
-            let list = planned(&[flow(0, 1, 0)], &[Some(kernel)], &Addresses::new(2));
-            Plan { outgoing: list, ..Plan::default() }.settings()
+            let list = plan_flows(&[flow_between(0, 1, 0)], &[Some(kernel)], &Addresses::new(2));
+            Plan { outgoing: list, ..Plan::default() }.namespace_settings()
         };
         assert!(plan(both[1]).contains(&("net/ipv4/tcp_ecn", "1")));
         assert!(!plan(both[0]).iter().any(|(name, _)| name.contains("ecn")));
@@ -181,15 +181,16 @@ mod tests {
     fn every_connection_has_ends_of_its_own_and_headways_flows_have_none() {
         let kernel = |congestion| Some(Kernel { congestion, mptcp: false, ecn: false, initial_window: None });
         let stacks = [None, kernel("cubic"), kernel("reno")];
-        let mut flows: Vec<FlowSpec> = (0..90).map(|i| flow(i % 3, (i + 1) % 3, (i % 2) as u8)).collect();
-        flows.extend((0..30).map(|_| flow(0, 1, 2)));
-        let list = planned(&flows, &stacks, &Addresses::new(3));
+        let mut flows: Vec<FlowSpec> =
+            (0..90).map(|i| flow_between(i % 3, (i + 1) % 3, (i % 2) as u8)).collect();
+        flows.extend((0..30).map(|_| flow_between(0, 1, 2)));
+        let list = plan_flows(&flows, &stacks, &Addresses::new(3));
         assert_eq!(list.len(), 45 + 30);
         let ends: BTreeSet<_> = list.iter().map(|p| (p.from, p.to)).collect();
         assert_eq!(ends.len(), list.len());
         assert!(list.iter().all(|p| stacks[usize::from(p.transport)] == Some(p.kernel)));
-        assert_eq!(crowd(&flows, &stacks), None);
-        let many = vec![flow(0, 1, 1); usize::from(MOST) + 1];
-        assert_eq!(crowd(&many, &stacks), Some((0, 1, usize::from(MOST) + 1)));
+        assert_eq!(largest_crowd(&flows, &stacks), None);
+        let many = vec![flow_between(0, 1, 1); usize::from(MOST) + 1];
+        assert_eq!(largest_crowd(&many, &stacks), Some((0, 1, usize::from(MOST) + 1)));
     }
 }

@@ -60,7 +60,7 @@ impl<'a> Receiving<'a> {
         }
     }
 
-    pub(super) fn run(mut self, listeners: &[TcpListener]) -> Received {
+    pub(super) fn run_receiver(mut self, listeners: &[TcpListener]) -> Received {
         while !self.running.over.load(Ordering::Relaxed) {
             let sockets = listeners.iter().map(AsFd::as_fd).chain(self.open.iter().map(|c| c.socket.as_fd()));
             let mut polled: Vec<PollFd<'_>> = sockets.map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
@@ -70,12 +70,16 @@ impl<'a> Receiving<'a> {
             let (at_listeners, at_flows) = ready.split_at(listeners.len());
             // Before connections are accepted, which would shift the places that `ready` speaks of.
             self.read_from(at_flows);
-            listeners.iter().zip(at_listeners).filter(|(_, ready)| **ready).for_each(|(l, _)| self.accept(l));
+            listeners
+                .iter()
+                .zip(at_listeners)
+                .filter(|(_, ready)| **ready)
+                .for_each(|(l, _)| self.accept_connections(l));
         }
         self.received
     }
 
-    fn accept(&mut self, listener: &TcpListener) {
+    fn accept_connections(&mut self, listener: &TcpListener) {
         while let Ok((socket, from)) = listener.accept() {
             let ends = match (from, socket.local_addr()) {
                 (SocketAddr::V4(from), Ok(SocketAddr::V4(to))) => Some((from, to)),
@@ -94,7 +98,7 @@ impl<'a> Receiving<'a> {
         let mut kept = Vec::with_capacity(self.open.len());
         for (number, mut incoming) in std::mem::take(&mut self.open).into_iter().enumerate() {
             let turn = match ready.get(number) {
-                Some(true) => self.turn(&mut incoming),
+                Some(true) => self.receive_turn(&mut incoming),
                 _ => Turn::Open,
             };
             match turn {
@@ -106,7 +110,7 @@ impl<'a> Receiving<'a> {
         self.open = kept;
     }
 
-    fn turn(&mut self, incoming: &mut Incoming) -> Turn {
+    fn receive_turn(&mut self, incoming: &mut Incoming) -> Turn {
         for _ in 0..TURN {
             let got = match incoming.socket.read(&mut self.buffer) {
                 // The receiver closes first, so an end of the stream here always comes too early.
@@ -116,7 +120,7 @@ impl<'a> Receiving<'a> {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return Turn::Broken(format!("receiving: {error}")),
             };
-            if self.take(incoming, got) {
+            if self.inspect_bytes(incoming, got) {
                 return Turn::Complete;
             }
         }
@@ -124,9 +128,9 @@ impl<'a> Receiving<'a> {
     }
 
     /// Looks at so many bytes; returns true if the flow is complete.
-    fn take(&mut self, incoming: &mut Incoming, got: usize) -> bool {
+    fn inspect_bytes(&mut self, incoming: &mut Incoming, got: usize) -> bool {
         let (now, planned) = (self.running.clock.now(), incoming.planned);
-        let payload = Payload::of(self.plan.seed, planned.flow);
+        let payload = Payload::for_flow(self.plan.seed, planned.flow);
         // Bytes beyond the flow's length have no right value to compare with.
         let within = incoming.offset + got as u64 <= planned.bytes;
         let right = within && payload.is_at(incoming.offset, &self.buffer[..got]);
@@ -138,9 +142,9 @@ impl<'a> Receiving<'a> {
         incoming.offset += got as u64;
         let complete = incoming.offset >= planned.bytes;
         let mut seen = self.running.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.delivered(now, planned.flow, got as u32);
+        seen.note_delivered(now, planned.flow, got as u32);
         if complete {
-            seen.completed(planned.flow);
+            seen.note_completed(planned.flow);
             // `say` writes to a pipe, which may block; the log must not be locked meanwhile.
             drop(seen);
             let at_ns = now.saturating_sub(self.running.start).0 / 1000;

@@ -75,23 +75,23 @@ impl<'a> Sending<'a> {
         Sending { plan, running, next: 0, open: Vec::new(), buffer: vec![0; PIECE], measured, sent }
     }
 
-    pub(super) fn run(mut self) -> Sent {
+    pub(super) fn run_sender(mut self) -> Sent {
         let mut sample_at = self.running.start + self.running.every;
         while !self.running.over.load(Ordering::Relaxed) {
             let now = self.running.clock.now();
             self.start_due(now);
             if now >= sample_at {
-                self.sample(now);
+                self.take_samples(now);
                 sample_at = now.max(sample_at + self.running.every);
             }
-            let ready = self.wait(sample_at);
-            self.work(&ready);
+            let ready = self.wait_ready(sample_at);
+            self.send_ready(&ready);
         }
         // Connections that were still open when the run ended have counts as well.
         for mut outgoing in std::mem::take(&mut self.open) {
-            self.close(&mut outgoing);
+            self.close_connection(&mut outgoing);
         }
-        self.report()
+        self.into_report()
     }
 
     /// Opens the connections of flows whose time has come.
@@ -101,7 +101,7 @@ impl<'a> Sending<'a> {
                 return;
             }
             self.next += 1;
-            match socket::connect(planned.from, planned.to, planned.kernel) {
+            match socket::begin_connect(planned.from, planned.to, planned.kernel) {
                 Ok(socket) => {
                     let info = Info::default();
                     self.open.push(Outgoing { planned, socket, connected: false, offset: 0, info });
@@ -112,7 +112,7 @@ impl<'a> Sending<'a> {
     }
 
     /// Waits until a connection has room or news, a flow starts, or a sample is due.
-    fn wait(&self, sample_at: Time) -> Vec<bool> {
+    fn wait_ready(&self, sample_at: Time) -> Vec<bool> {
         let wish = |o: &Outgoing| match o.connected && o.offset == o.planned.bytes {
             true => PollFlags::POLLIN,
             // A connection that has sent everything is always writable, and would keep the thread from
@@ -134,19 +134,19 @@ impl<'a> Sending<'a> {
         polled.iter().map(|p| p.any().unwrap_or(false)).collect()
     }
 
-    fn work(&mut self, ready: &[bool]) {
+    fn send_ready(&mut self, ready: &[bool]) {
         let mut kept = Vec::with_capacity(self.open.len());
         for (number, mut outgoing) in std::mem::take(&mut self.open).into_iter().enumerate() {
             let turn = match ready.get(number) {
-                Some(true) => self.turn(&mut outgoing),
+                Some(true) => self.send_turn(&mut outgoing),
                 _ => Turn::Open,
             };
             match turn {
                 Turn::Open => kept.push(outgoing),
-                Turn::Closed => self.close(&mut outgoing),
+                Turn::Closed => self.close_connection(&mut outgoing),
                 Turn::Failed(why) => {
                     self.sent.failed.push((outgoing.planned.flow, why));
-                    self.close(&mut outgoing);
+                    self.close_connection(&mut outgoing);
                 }
             }
         }
@@ -154,7 +154,7 @@ impl<'a> Sending<'a> {
     }
 
     /// Sends as much as there is room for. The receiver closes when it has everything.
-    fn turn(&mut self, outgoing: &mut Outgoing) -> Turn {
+    fn send_turn(&mut self, outgoing: &mut Outgoing) -> Turn {
         if !outgoing.connected {
             // A connection that is ready for writing may be open or refused; only this tells.
             match outgoing.socket.take_error() {
@@ -162,11 +162,11 @@ impl<'a> Sending<'a> {
                 Ok(Some(error)) | Err(error) => return Turn::Failed(format!("connecting: {error}")),
             }
         }
-        let payload = Payload::of(self.plan.seed, outgoing.planned.flow);
+        let payload = Payload::for_flow(self.plan.seed, outgoing.planned.flow);
         for _ in 0..TURN {
             let left = outgoing.planned.bytes - outgoing.offset;
             if left == 0 {
-                return over(outgoing);
+                return is_over(outgoing);
             }
             let piece = &mut self.buffer[..left.min(PIECE as u64) as usize];
             payload.read(outgoing.offset, piece);
@@ -180,14 +180,14 @@ impl<'a> Sending<'a> {
         Turn::Open
     }
 
-    fn sample(&mut self, now: Time) {
+    fn take_samples(&mut self, now: Time) {
         let mut windows: BTreeMap<u8, u64> = BTreeMap::new();
         for outgoing in self.open.iter_mut().filter(|o| o.connected) {
-            let Some(info) = Info::of(outgoing.socket.as_fd(), outgoing.planned.kernel.mptcp) else {
+            let Some(info) = Info::from_socket(outgoing.socket.as_fd(), outgoing.planned.kernel.mptcp) else {
                 continue;
             };
             // Subflows of multipath TCP come and go, and their counts with them.
-            outgoing.info = info.after(&outgoing.info);
+            outgoing.info = info.after_earlier(&outgoing.info);
             let measured = self.measured.entry(outgoing.planned.transport).or_default();
             outgoing.info.rtts_us.iter().for_each(|us| measured.trips.note(Time::us((*us).into())));
             let window = windows.entry(outgoing.planned.transport).or_default();
@@ -201,10 +201,10 @@ impl<'a> Sending<'a> {
     }
 
     /// The last look at a connection.
-    fn close(&mut self, outgoing: &mut Outgoing) {
+    fn close_connection(&mut self, outgoing: &mut Outgoing) {
         let planned = outgoing.planned;
-        if let Some(info) = Info::of(outgoing.socket.as_fd(), planned.kernel.mptcp) {
-            outgoing.info = info.after(&outgoing.info);
+        if let Some(info) = Info::from_socket(outgoing.socket.as_fd(), planned.kernel.mptcp) {
+            outgoing.info = info.after_earlier(&outgoing.info);
         }
         let (info, measured) = (&outgoing.info, self.measured.entry(planned.transport).or_default());
         info.rtts_us.iter().for_each(|us| measured.trips.note(Time::us((*us).into())));
@@ -216,7 +216,7 @@ impl<'a> Sending<'a> {
         self.sent.marks.push((planned.flow, u32::try_from(info.marked_packets).unwrap_or(u32::MAX)));
     }
 
-    fn report(mut self) -> Sent {
+    fn into_report(mut self) -> Sent {
         let since = self.running.clock.now().saturating_sub(self.running.start);
         for (transport, measured) in &self.measured {
             let mut gauges = vec![
@@ -238,7 +238,7 @@ impl<'a> Sending<'a> {
 }
 
 /// True if the receiver has closed, with everything sent.
-fn over(outgoing: &mut Outgoing) -> Turn {
+fn is_over(outgoing: &mut Outgoing) -> Turn {
     match outgoing.socket.read(&mut [0; 1]) {
         Ok(0) => Turn::Closed,
         Ok(_) => Turn::Failed("its receiver answered with data".into()),

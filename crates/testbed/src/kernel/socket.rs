@@ -44,7 +44,7 @@ fn new(at: SocketAddrV4, kernel: Kernel) -> io::Result<Socket> {
 }
 
 /// Listens for connections whose control is `kernel`'s.
-pub(super) fn listen(at: SocketAddrV4, kernel: Kernel) -> Result<TcpListener, String> {
+pub(super) fn listen_at(at: SocketAddrV4, kernel: Kernel) -> Result<TcpListener, String> {
     let socket = new(at, kernel).and_then(|socket| socket.listen(BACKLOG).map(|()| socket));
     socket
         .map(Into::into)
@@ -52,7 +52,7 @@ pub(super) fn listen(at: SocketAddrV4, kernel: Kernel) -> Result<TcpListener, St
 }
 
 /// Begins to connect.
-pub(super) fn connect(from: SocketAddrV4, to: SocketAddrV4, kernel: Kernel) -> io::Result<TcpStream> {
+pub(super) fn begin_connect(from: SocketAddrV4, to: SocketAddrV4, kernel: Kernel) -> io::Result<TcpStream> {
     let socket = new(from, kernel)?;
     match socket.connect(&SockAddr::from(SocketAddr::V4(to))) {
         Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),

@@ -5,7 +5,7 @@
 use headway_network::{FlowState, LinkRecord, Outcome};
 use headway_packet::Sizes;
 use headway_switch::IoChoice;
-use headway_testbed::{Job, JobArgs, Programs, Settings, TestbedError, namespaces, run, slowdown};
+use headway_testbed::{Job, JobArgs, Programs, Settings, TestbedError, namespaces, run_testbed, slowdown};
 use std::io::Write;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -25,39 +25,39 @@ pub struct Run {
 
 impl Run {
     /// Data packets of a message.
-    pub fn packets(&self, bytes: u64) -> u64 {
-        self.sizes.packets(bytes)
+    pub fn message_packets(&self, bytes: u64) -> u64 {
+        self.sizes.packets_of(bytes)
     }
 
     /// Number of flows that are done.
-    pub fn done(&self) -> usize {
+    pub fn done_count(&self) -> usize {
         self.outcome.flows.iter().filter(|f| f.state == FlowState::Done).count()
     }
 }
 
 /// A link's record.
-pub fn link<'a>(run: &'a Run, name: &str) -> &'a LinkRecord {
+pub fn find_link<'a>(run: &'a Run, name: &str) -> &'a LinkRecord {
     run.outcome.links.iter().find(|l| l.name == name).unwrap_or_else(|| panic!("no link {name}"))
 }
 
 /// The machine has one testbed: runs in real time take turns.
-pub fn turn() -> MutexGuard<'static, ()> {
+pub fn testbed_turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Records the prerequisites of a testbed that this machine lacks, without the advice that follows.
-pub fn absent(what: &str) {
+pub fn note_absent(what: &str) {
     let first = what.trim_start_matches("the testbed needs ");
     headway_testing::absent(&format!("testbed: {}", first.split(':').next().unwrap_or_default()));
 }
 
 /// True if this machine can run a testbed; otherwise notes the reason.
 pub fn testbed_available() -> bool {
-    match namespaces::available() {
+    match namespaces::check_prerequisites() {
         Ok(()) => true,
         Err(TestbedError::Missing(what)) => {
-            absent(&what);
+            note_absent(&what);
             false
         }
         Err(error) => panic!("{error}"),
@@ -65,13 +65,13 @@ pub fn testbed_available() -> bool {
 }
 
 /// The programs that cargo built for this test.
-pub fn programs() -> Programs {
-    Programs::within(Path::new(env!("CARGO_BIN_EXE_headway-agent")).parent().expect("a directory"))
+pub fn built_programs() -> Programs {
+    Programs::find_within(Path::new(env!("CARGO_BIN_EXE_headway-agent")).parent().expect("a directory"))
         .expect("cargo builds them for tests of this package")
 }
 
 /// A scenario in a file, for as long as the value lives.
-pub fn scenario(text: &str) -> (tempfile::NamedTempFile, JobArgs) {
+pub fn scenario_file(text: &str) -> (tempfile::NamedTempFile, JobArgs) {
     let mut file = tempfile::Builder::new().suffix(".toml").tempfile().expect("a file");
     file.write_all(text.as_bytes()).expect("written");
     let args = JobArgs { scenario: file.path().into(), ..JobArgs::default() };
@@ -79,20 +79,25 @@ pub fn scenario(text: &str) -> (tempfile::NamedTempFile, JobArgs) {
 }
 
 /// Runs a scenario in the simulator and, where that is possible, on the testbed.
-pub fn arms(text: &str) -> Vec<Run> {
-    let (_file, args) = scenario(text);
-    let sizes = headway_testbed::scenario::sizes(MTU, false);
-    let job = Job::load(&args, sizes).expect("a good scenario");
+pub fn run_arms(text: &str) -> Vec<Run> {
+    let (_file, args) = scenario_file(text);
+    let sizes = headway_testbed::scenario::packet_sizes(MTU, false);
+    let job = Job::load_job(&args, sizes).expect("a good scenario");
     let mut outcome = headway_sim::run(&job.slow, &mut |_| true).expect("it runs");
     // The simulator runs the slowed network as well, so that both results are converted by the same code.
     slowdown::speed_up(&mut outcome, job.factor);
     let mut runs = vec![Run { arm: "simulator", outcome, sizes, corrupted: 0 }];
     if testbed_available() {
         // After the simulation, which needs no turn.
-        let _turn = turn();
-        let settings =
-            Settings { programs: programs(), mtu: MTU.into(), sizes, capture: None, io: IoChoice::Auto };
-        let measured = run(&args, &settings, &mut |_| true).expect("it runs");
+        let _turn = testbed_turn();
+        let settings = Settings {
+            programs: built_programs(),
+            mtu: MTU.into(),
+            sizes,
+            capture: None,
+            io: IoChoice::Auto,
+        };
+        let measured = run_testbed(&args, &settings, &mut |_| true).expect("it runs");
         let corrupted = measured.notes.corrupted.len();
         runs.push(Run { arm: "testbed", outcome: measured.outcome, sizes, corrupted });
     }

@@ -3,12 +3,12 @@
 //! The assertions hold for both: completion and intact bytes, packets a grant, order of finishing. Nothing depends on
 //! how fast the machine is. The matrix holds every transport to completion, marks and recovery from single losses.
 
-use crate::common::{Run, arms, broken_identities, link};
+use crate::common::{Run, broken_identities, find_link, run_arms};
 use headway_network::FlowState;
 use headway_transport::registry;
 
 /// A dumbbell of two pairs, 10 Gb/s, 90 us: a bandwidth-delay product of about 90 packets.
-fn dumbbell(transport: &str, flows: &str, more: &str) -> String {
+fn dumbbell_text(transport: &str, flows: &str, more: &str) -> String {
     format!(
         r#"
 stop = "400 ms"
@@ -38,7 +38,7 @@ fn a_marked_grant_brings_two_packets_and_an_unmarked_one_brings_one() {
     let filling = r#"{ name = "f0", src = 0, dst = 2, bytes = "190 kB", start = "0 s", share = 4 }"#;
     let saturated = r#"{ name = "f0", src = 0, dst = 2, bytes = "3 MB", start = "0 s" },
         { name = "f1", src = 1, dst = 3, bytes = "3 MB", start = "0 s" }"#;
-    let both = [filling, saturated].map(|flows| arms(&dumbbell(AMRT, flows, "")));
+    let both = [filling, saturated].map(|flows| run_arms(&dumbbell_text(AMRT, flows, "")));
     for (filling, saturated) in both[0].iter().zip(&both[1]) {
         let ((data, grants), arm) = (data_and_grants(filling), &filling.arm);
         // Hosts that are woken late see fewer gaps than those of the simulator: how many more packets than
@@ -54,7 +54,7 @@ fn a_marked_grant_brings_two_packets_and_an_unmarked_one_brings_one() {
 
 /// Data packets forward and control packets backward on the link between the switches.
 fn data_and_grants(run: &Run) -> (u64, u64) {
-    (link(run, "s0->s1").counters.dequeued, link(run, "s1->s0").counters.dequeued)
+    (find_link(run, "s0->s1").counters.dequeued, find_link(run, "s1->s0").counters.dequeued)
 }
 
 #[test]
@@ -64,12 +64,12 @@ fn every_transport_delivers_every_flow_once_over_a_lossy_reordering_duplicating_
         { name = "f2", src = 3, dst = 0, bytes = "150 kB", start = "0 s" },
         { name = "f3", src = 0, dst = 3, bytes = 1, start = "100 us" }"#;
     let faults = "[[fault]]\nloss = 0.01\nduplicate = 0.01\nreorder = 0.01\nreorder_by = \"30 us\"";
-    for entry in registry::all() {
+    for entry in registry::all_entries() {
         let name = entry.info.name;
         // A time-out of the usual 10 ms takes a second on a network that is 100 times slower.
         let timeout =
             if entry.params.iter().any(|p| p.name == "min_rto") { "min_rto = \"1 ms\"" } else { "" };
-        for run in arms(&dumbbell(&format!("name = \"{name}\"\n{timeout}"), flows, faults)) {
+        for run in run_arms(&dumbbell_text(&format!("name = \"{name}\"\n{timeout}"), flows, faults)) {
             assert!(run.outcome.flows.iter().all(|f| f.state == FlowState::Done), "{} {name}", run.arm);
             let delivered: Vec<u64> = run.outcome.flows.iter().map(|f| f.delivered).collect();
             assert_eq!(
@@ -104,10 +104,10 @@ fn several_transports_share_links_and_hosts_and_every_byte_of_each_arrives() {
     );
     for (flows, others, bytes) in [apart, together] {
         let ports = "[fabric]\ndiscipline = \"ecn-threshold\"";
-        let text = dumbbell(dctcp, &flows, &others).replace("[fabric]", ports);
-        for run in arms(&text) {
+        let text = dumbbell_text(dctcp, &flows, &others).replace("[fabric]", ports);
+        for run in run_arms(&text) {
             let (arm, outcome) = (run.arm, &run.outcome);
-            assert_eq!(run.done(), bytes.len(), "{arm}: {:?}", outcome.flows);
+            assert_eq!(run.done_count(), bytes.len(), "{arm}: {:?}", outcome.flows);
             let delivered: Vec<u64> = outcome.flows.iter().map(|f| f.delivered).collect();
             assert_eq!((&delivered, run.corrupted), (&bytes, 0), "{arm}");
             assert_eq!(broken_identities(outcome), [] as [String; 0], "{arm}");
@@ -126,9 +126,9 @@ fn flows_count_their_marks_and_what_is_sent_again_and_ports_do_not_know_flows() 
         { name = "f1", src = 1, dst = 3, bytes = "2 MB", start = "0 s" }"#;
     // In the middle of the first windows, with enough packets behind it for duplicate acknowledgements.
     let one_lost = "[[fault]]\nlinks = [\"s0->s1\"]\nkind = \"data\"\ndrop = [40]";
-    for run in arms(&dumbbell("name = \"dctcp\"\nmin_rto = \"1 ms\"", flows, one_lost)) {
+    for run in run_arms(&dumbbell_text("name = \"dctcp\"\nmin_rto = \"1 ms\"", flows, one_lost)) {
         let (flows, arm) = (&run.outcome.flows, run.arm);
-        assert_eq!(run.done(), 2, "{arm}");
+        assert_eq!(run.done_count(), 2, "{arm}");
         let marks: u32 = flows.iter().map(|f| f.marks.expect("hosts count them")).sum();
         let marked: u64 = run.outcome.links.iter().map(|l| l.counters.marked).sum();
         assert!(marks > 0 && u64::from(marks) <= marked, "{arm}: {marks} arrived of {marked} marks");
@@ -157,11 +157,12 @@ fn a_flow_over_an_open_connection_leaves_the_handshake_out_and_one_that_comes_to
     let one_too_many = "[[fault]]\nlinks = [\"s0->s1\"]\nkind = \"rts\"\ndrop = [3]\n\
                         [[fault]]\nlinks = [\"s1->s0\"]\nkind = \"rts\"\ndrop = [1]";
     let tcp = "name = \"tcp\"\nhandshake = true\nmin_rto = \"1 ms\"";
-    let named = arms(&dumbbell(tcp, &flows(|name| format!(", connection = \"{name}\"")), one_too_many));
-    let unnamed = arms(&dumbbell(tcp, &flows(|_| String::new()), one_too_many));
+    let named =
+        run_arms(&dumbbell_text(tcp, &flows(|name| format!(", connection = \"{name}\"")), one_too_many));
+    let unnamed = run_arms(&dumbbell_text(tcp, &flows(|_| String::new()), one_too_many));
     let lost = |run: &Run| run.outcome.links.iter().map(|l| l.faults.dropped_by_number).sum::<u64>();
     for (run, control) in named.iter().zip(&unnamed) {
-        assert_eq!((run.done(), control.done()), (4, 4), "{}", run.arm);
+        assert_eq!((run.done_count(), control.done_count()), (4, 4), "{}", run.arm);
         assert_eq!((lost(run), lost(control)), (0, 2), "{}: two go over the request's connection", run.arm);
         let early = "1 flow began before the connection";
         assert!(
@@ -179,7 +180,7 @@ fn the_shortest_remaining_flow_finishes_first() {
     let flows = r#"{ name = "long", src = 0, dst = 2, bytes = "4 MB", start = "0 s" },
         { name = "short", src = 1, dst = 2, bytes = "600 kB", start = "500 us" }"#;
     let srpt = "name = \"phost\"\nmode = \"paced\"\nscheduler = \"srpt\"";
-    for run in arms(&dumbbell(srpt, flows, "")) {
+    for run in run_arms(&dumbbell_text(srpt, flows, "")) {
         let finish: Vec<_> = run.outcome.flows.iter().map(|f| f.finish.expect("both finish")).collect();
         assert!(finish[1] < finish[0], "{}: {finish:?}", run.arm);
     }
@@ -190,7 +191,7 @@ fn the_shortest_remaining_flow_finishes_first() {
 fn a_time_out_that_no_scenario_writes_lasts_as_long_in_both_arms_as_without_a_slowdown() {
     let flows = r#"{ name = "f0", src = 0, dst = 2, bytes = "2 kB", start = "0 s" }"#;
     let lost = "[[fault]]\nlinks = [\"s0->s1\"]\nkind = \"data\"\ndrop = [2]";
-    for run in arms(&dumbbell("name = \"tcp\"", flows, lost)) {
+    for run in run_arms(&dumbbell_text("name = \"tcp\"", flows, lost)) {
         let finish = run.outcome.flows[0].finish.expect("it finishes");
         assert!(finish >= headway_units::Time::ms(9), "{}: {finish}", run.arm);
     }

@@ -4,7 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "sockets and real time")]
 #![allow(clippy::print_stderr, reason = "how long each took")]
 
-use crate::common::{absent, turn};
+use crate::common::{note_absent, testbed_turn};
 use crate::stage::Stage;
 use headway_host::{Admission, Config, Endpoint, RecvError};
 use headway_switch::{Addresses, IoChoice};
@@ -31,11 +31,11 @@ const CALLS: u32 = 5;
 /// Time by which ports are full.
 const FILLS: Duration = Duration::from_millis(500);
 
-fn address(host: u32) -> SocketAddrV4 {
+fn host_address(host: u32) -> SocketAddrV4 {
     SocketAddrV4::new(Addresses::new(HOSTS).of(host), PORT)
 }
 
-fn endpoint(stage: &Stage, host: u32, transport: &str) -> Arc<Endpoint> {
+fn bind_endpoint(stage: &Stage, host: u32, transport: &str) -> Arc<Endpoint> {
     let config = Config {
         transport: transport.into(),
         nic: Rate::new(100_000_000),
@@ -49,7 +49,7 @@ fn endpoint(stage: &Stage, host: u32, transport: &str) -> Arc<Endpoint> {
         call_timeout: Time::ns(LIMIT.as_nanos() as u64),
         ..Config::default()
     };
-    Arc::new(stage.within(host, move || Endpoint::bind(address(host), config)).expect("an endpoint"))
+    Arc::new(stage.run_within(host, move || Endpoint::bind(host_address(host), config)).expect("an endpoint"))
 }
 
 /// Threads that run until they are stopped.
@@ -60,7 +60,7 @@ struct Threads {
 }
 
 impl Threads {
-    fn spawn(&mut self, endpoint: &Arc<Endpoint>, mut step: impl FnMut(&Endpoint) + Send + 'static) {
+    fn spawn_loop(&mut self, endpoint: &Arc<Endpoint>, mut step: impl FnMut(&Endpoint) + Send + 'static) {
         let (stop, driven) = (Arc::clone(&self.stop), Arc::clone(endpoint));
         self.endpoints.push(Arc::clone(endpoint));
         self.threads.push(std::thread::spawn(move || {
@@ -81,11 +81,11 @@ impl Drop for Threads {
 }
 
 /// Failure of a transport, if there is one.
-fn fault(transport: &str) -> Option<String> {
-    let stage = Stage::set(HOSTS, "100 Mbps", "1 us", "128 kB", 1500);
+fn find_fault(transport: &str) -> Option<String> {
+    let stage = Stage::set_up(HOSTS, "100 Mbps", "1 us", "128 kB", 1500);
     // Not `_`, which would kill the switch at once.
     let (_switch, said) =
-        stage.switch(IoChoice::Auto, 1500, &["--set", &format!("transport.name={transport}")]);
+        stage.start_switch(IoChoice::Auto, 1500, &["--set", &format!("transport.name={transport}")]);
     if !said.contains("Ctrl-C ends it") {
         return Some(format!("the switch: {said}"));
     }
@@ -93,21 +93,22 @@ fn fault(transport: &str) -> Option<String> {
         Threads { stop: Arc::new(AtomicBool::new(false)), endpoints: Vec::new(), threads: Vec::new() };
     let heard: Arc<[AtomicU64; HOSTS as usize]> = Arc::default();
     let counts = Arc::clone(&heard);
-    let server = endpoint(&stage, SERVER, transport);
-    threads.spawn(&server, move |server| match server.recv_timeout(Duration::from_millis(50)) {
+    let server = bind_endpoint(&stage, SERVER, transport);
+    threads.spawn_loop(&server, move |server| match server.recv_timeout(Duration::from_millis(50)) {
         Ok(message) if message.wants_reply() => _ = message.reply(message.bytes.clone()),
         Ok(message) => {
-            let from = (0..HOSTS).find(|&host| SocketAddr::from(address(host)) == message.peer);
+            let from = (0..HOSTS).find(|&host| SocketAddr::from(host_address(host)) == message.peer);
             from.map(|host| counts[host as usize].fetch_add(1, Ordering::Relaxed));
         }
         Err(RecvError::TimedOut | RecvError::Closed | RecvError::Forked(_)) => {}
     });
     for host in CLIENT + 1..HOSTS {
-        let sender = endpoint(&stage, host, transport);
+        let sender = bind_endpoint(&stage, host, transport);
         let mut under_way = std::collections::VecDeque::new();
-        threads.spawn(&sender, move |sender| {
+        threads.spawn_loop(&sender, move |sender| {
             while under_way.len() < UNDER_WAY {
-                let Ok(handle) = sender.send_nowait(address(SERVER).into(), vec![host as u8; LONG]) else {
+                let Ok(handle) = sender.send_nowait(host_address(SERVER).into(), vec![host as u8; LONG])
+                else {
                     break;
                 };
                 under_way.push_back(handle);
@@ -129,10 +130,10 @@ fn fault(transport: &str) -> Option<String> {
         std::thread::sleep(Duration::from_millis(20));
     }
     std::thread::sleep(FILLS);
-    let client = endpoint(&stage, CLIENT, transport);
+    let client = bind_endpoint(&stage, CLIENT, transport);
     for number in 0..CALLS {
         let request = vec![number as u8; 100];
-        match client.call(address(SERVER).into(), request.clone()) {
+        match client.call(host_address(SERVER).into(), request.clone()) {
             Ok(reply) if reply == request => {}
             Ok(_) => return Some(format!("call {number} got another's reply")),
             Err(error) => return Some(format!("call {number}: {error}")),
@@ -142,14 +143,14 @@ fn fault(transport: &str) -> Option<String> {
 }
 
 fn answered_by(names: &[&str]) {
-    if let Err(error) = namespaces::available() {
-        return absent(&error.to_string());
+    if let Err(error) = namespaces::check_prerequisites() {
+        return note_absent(&error.to_string());
     }
-    let _turn = turn();
+    let _turn = testbed_turn();
     let mut wrong = Vec::new();
     for name in names {
         let began = Instant::now();
-        let fault = fault(name);
+        let fault = find_fault(name);
         eprintln!("{name}: {:.1?} {}", began.elapsed(), fault.as_deref().unwrap_or("ok"));
         wrong.extend(fault.map(|fault| format!("{name}: {fault}")));
     }

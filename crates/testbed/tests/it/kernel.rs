@@ -2,7 +2,7 @@
 //! no noise changes: completion, every byte, and that every port's counters agree.
 #![allow(clippy::disallowed_methods, reason = "the kernel says in files what it has")]
 
-use crate::common::{absent, arms, broken_identities, link, scenario, testbed_available};
+use crate::common::{broken_identities, find_link, note_absent, run_arms, scenario_file, testbed_available};
 use headway_network::FlowState;
 use headway_params::ParamValue;
 use headway_testbed::{Job, JobArgs, TestbedError, kernel};
@@ -10,7 +10,7 @@ use headway_transport::registry;
 use headway_units::Time;
 
 /// Two pairs on one link of 100 Mb/s, without slowdown.
-fn dumbbell(discipline: &str, traffic: &str) -> String {
+fn dumbbell_text(discipline: &str, traffic: &str) -> String {
     format!(
         r#"
 stop = "8 s"
@@ -50,7 +50,7 @@ flows = [
 
 #[test]
 fn cubic_of_the_kernel_and_amrt_share_a_link_and_every_byte_of_both_arrives() {
-    for run in arms(&dumbbell("anti-ecn", BESIDE)) {
+    for run in run_arms(&dumbbell_text("anti-ecn", BESIDE)) {
         let states: Vec<_> = run.outcome.flows.iter().map(|f| f.state).collect();
         assert_eq!(states, [FlowState::Done; 4], "{}", run.arm);
         let delivered: Vec<u64> = run.outcome.flows.iter().map(|f| f.delivered).collect();
@@ -62,7 +62,7 @@ fn cubic_of_the_kernel_and_amrt_share_a_link_and_every_byte_of_both_arrives() {
         );
         assert_eq!(broken_identities(&run.outcome), [] as [String; 0], "{}", run.arm);
         // Both long flows crossed it: 4 MB of payload and no less.
-        assert!(link(&run, "s0->s1").counters.wire_bytes > 4_000_000, "{}", run.arm);
+        assert!(find_link(&run, "s0->s1").counters.wire_bytes > 4_000_000, "{}", run.arm);
         let kernel = &run.outcome.by_transport[1];
         let trips = kernel.round_trips.as_ref().expect("the kernel measures its round trips");
         // Three links of 300 us each way: nothing is faster.
@@ -87,19 +87,19 @@ fn reno_bbr_and_multipath_connections_arrive_whole() {
              flows = [{{ src = 0, dst = 2, bytes = \"500 kB\" }}, {{ src = 1, dst = 2, bytes = 70000 }}]\n"
         )
     });
-    let text = dumbbell("drop-tail", &entries.concat());
-    let (_file, args) = scenario(&text);
-    let job = Job::load(&args, headway_testbed::scenario::sizes(crate::common::MTU, false))
+    let text = dumbbell_text("drop-tail", &entries.concat());
+    let (_file, args) = scenario_file(&text);
+    let job = Job::load_job(&args, headway_testbed::scenario::packet_sizes(crate::common::MTU, false))
         .expect("a good scenario");
     if !testbed_available() {
         return;
     }
-    match kernel::check(&job) {
-        Err(TestbedError::Missing(what)) => return absent(&what),
+    match kernel::check_kernel(&job) {
+        Err(TestbedError::Missing(what)) => return note_absent(&what),
         other => other.expect("a scenario for the testbed"),
     }
-    for run in arms(&text) {
-        assert_eq!((run.done(), run.corrupted), (8, 0), "{}: {:?}", run.arm, run.outcome.warnings);
+    for run in run_arms(&text) {
+        assert_eq!((run.done_count(), run.corrupted), (8, 0), "{}: {:?}", run.arm, run.outcome.warnings);
         assert_eq!(broken_identities(&run.outcome), [] as [String; 0], "{}", run.arm);
     }
 }
@@ -107,15 +107,15 @@ fn reno_bbr_and_multipath_connections_arrive_whole() {
 /// The kernel's timers are not slowed down either, because no factor reaches them.
 #[test]
 fn the_timers_of_the_machine_that_stands_for_the_kernel_are_not_slowed_down() {
-    let (_file, args) = scenario(&dumbbell("anti-ecn", BESIDE));
+    let (_file, args) = scenario_file(&dumbbell_text("anti-ecn", BESIDE));
     let args = JobArgs { slowdown: Some(100), ..args };
-    let job = Job::load(&args, headway_testbed::scenario::sizes(crate::common::MTU, false))
+    let job = Job::load_job(&args, headway_testbed::scenario::packet_sizes(crate::common::MTU, false))
         .expect("a good scenario");
     assert_eq!(job.network.links()[0].spec.rate.bps(), 1_000_000);
     let machine = &job.slow.transports[1];
-    let specs = registry::find(&machine.name).expect("a transport").params;
+    let specs = registry::find_entry(&machine.name).expect("a transport").params;
     let values =
-        registry::resolved(&machine.name, &machine.params).expect("a transport").expect("good values");
+        registry::resolve_params(&machine.name, &machine.params).expect("a transport").expect("good values");
     let value = |name: &str| specs.iter().zip(&values).find(|(s, _)| s.name == name).map(|(_, v)| v.clone());
     // Linux: TCP_RTO_MIN is 200 ms, and TCP_DELACK_MIN 40 ms.
     assert_eq!(value("min_rto"), Some(ParamValue::Time(Time::ms(200))));
@@ -124,9 +124,9 @@ fn the_timers_of_the_machine_that_stands_for_the_kernel_are_not_slowed_down() {
 
 #[test]
 fn a_control_that_no_kernel_has_is_named_before_anything_is_started() {
-    let text = dumbbell("drop-tail", &BESIDE.replace("\"cubic\"", "\"d2tcp\""));
-    let (_file, args) = scenario(&text);
-    let job = Job::load(&args, headway_testbed::scenario::sizes(crate::common::MTU, false))
+    let text = dumbbell_text("drop-tail", &BESIDE.replace("\"cubic\"", "\"d2tcp\""));
+    let (_file, args) = scenario_file(&text);
+    let job = Job::load_job(&args, headway_testbed::scenario::packet_sizes(crate::common::MTU, false))
         .expect("a good scenario");
     let listed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     // `headway kernel load` may have loaded it on this machine.
@@ -134,6 +134,6 @@ fn a_control_that_no_kernel_has_is_named_before_anything_is_started() {
         headway_testing::absent("kernel without d2tcp");
         return;
     }
-    let error = kernel::check(&job).expect_err("no kernel has it of itself").to_string();
+    let error = kernel::check_kernel(&job).expect_err("no kernel has it of itself").to_string();
     assert!(error.contains("`headway kernel load d2tcp` provides it"), "{error}");
 }

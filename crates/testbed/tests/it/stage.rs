@@ -21,7 +21,7 @@ pub struct Stage {
 
 impl Stage {
     /// Sets up so many hosts around one switch.
-    pub fn set(hosts: u32, rate: &str, delay: &str, buffer: &str, mtu: u32) -> Stage {
+    pub fn set_up(hosts: u32, rate: &str, delay: &str, buffer: &str, mtu: u32) -> Stage {
         let mut scenario = tempfile::Builder::new().suffix(".toml").tempfile().expect("a file");
         let text = format!(
             "stop = \"60 s\"\n[topology]\nkind = \"single-switch\"\nhosts = {hosts}\nrate = \"{rate}\"\ndelay = \"{delay}\"\n\
@@ -29,14 +29,15 @@ impl Stage {
              flows = [{{ src = 0, dst = 1, bytes = 1000, start = \"0 s\" }}]\n"
         );
         scenario.write_all(text.as_bytes()).expect("written");
-        let stage = Stage { scenario, middle: anchor(), hosts: (0..hosts).map(|_| anchor()).collect() };
+        let stage =
+            Stage { scenario, middle: spawn_anchor(), hosts: (0..hosts).map(|_| spawn_anchor()).collect() };
         let pids: Vec<(u32, u32)> = (0..).zip(stage.hosts.iter().map(Child::id)).collect();
-        namespaces::join(stage.middle.id(), &pids, &Addresses::new(hosts), mtu).expect("namespaces");
+        namespaces::join_hosts(stage.middle.id(), &pids, &Addresses::new(hosts), mtu).expect("namespaces");
         stage
     }
 
     /// Starts the switch and waits until it is ready; the line in which it says so.
-    pub fn switch(&self, io: IoChoice, mtu: u32, more: &[&str]) -> (Switch, String) {
+    pub fn start_switch(&self, io: IoChoice, mtu: u32, more: &[&str]) -> (Switch, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_headway-switch"));
         command.arg(self.scenario.path()).arg("--slowdown=1").arg(format!("--mtu={mtu}"));
         command.args((0..self.hosts.len() as u32).map(|h| format!("--port=h{h}={}", switch_interface(h))));
@@ -50,7 +51,7 @@ impl Stage {
     }
 
     /// Result of `make`, called by a thread in a host's namespace: sockets stay where they were made.
-    pub fn within<T: Send + 'static>(&self, host: u32, make: impl FnOnce() -> T + Send + 'static) -> T {
+    pub fn run_within<T: Send + 'static>(&self, host: u32, make: impl FnOnce() -> T + Send + 'static) -> T {
         let namespace =
             File::open(format!("/proc/{}/ns/net", self.hosts[host as usize].id())).expect("it is there");
         let made = std::thread::spawn(move || {
@@ -62,7 +63,7 @@ impl Stage {
     }
 
     /// Output of `ip` about the switch's interfaces.
-    pub fn links(&self) -> String {
+    pub fn links_output(&self) -> String {
         let mut command = Command::new("ip");
         command.args(["-details", "link", "show"]);
         in_namespace_of(&mut command, self.middle.id()).expect("it is there");
@@ -84,7 +85,7 @@ pub struct Switch(Child);
 
 impl Switch {
     /// Ends it as Ctrl-C does; its report.
-    pub fn end(mut self) -> Json {
+    pub fn end_switch(mut self) -> Json {
         kill(Pid::from_raw(self.0.id() as i32), Signal::SIGINT).expect("it is there");
         let mut report = String::new();
         self.0.stdout.take().expect("piped").read_to_string(&mut report).expect("a report");
@@ -93,7 +94,7 @@ impl Switch {
     }
 
     /// Kills it, and waits until it is gone.
-    pub fn kill(&mut self) {
+    pub fn kill_switch(&mut self) {
         self.0.kill().expect("killed");
         self.0.wait().expect("it is gone");
     }
@@ -107,7 +108,7 @@ impl Drop for Switch {
 }
 
 /// A process that only holds a namespace.
-fn anchor() -> Child {
+fn spawn_anchor() -> Child {
     let mut command = Command::new("sleep");
     // Longer than any test. It ends by itself if the test was killed before it could.
     command.arg("900");

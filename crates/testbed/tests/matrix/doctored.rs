@@ -1,7 +1,7 @@
 //! Proof that the judge can find fault: runs that are right, each with one thing made wrong.
 
-use crate::judge::{Bottleneck, Pair, faults, marks, restraint};
-use crate::ports::{Echoes, Prices, changes, misprices, unstamped};
+use crate::judge::{Bottleneck, Pair, check_restraint, compare_marks, find_faults};
+use crate::ports::{Echoes, Prices, find_misprices, find_unstamped, port_changes};
 use headway_gauges::RoundTrips;
 use headway_network::{FlowState, Outcome};
 
@@ -32,7 +32,7 @@ const DOCTORS: [Doctor; 9] = [
 ];
 
 /// `outcome` is a simulated run of a machine that measures gauges and round trips, of flows of these bytes.
-pub fn check(outcome: &Outcome, bytes: &[u64]) {
+pub fn check_judge(outcome: &Outcome, bytes: &[u64]) {
     let pair = || Pair {
         real: outcome.clone(),
         simulated: outcome.clone(),
@@ -40,30 +40,30 @@ pub fn check(outcome: &Outcome, bytes: &[u64]) {
         corrupted: Vec::new(),
         late_ns: 0,
     };
-    assert_eq!(faults(&pair()), [] as [String; 0], "a good run");
+    assert_eq!(find_faults(&pair()), [] as [String; 0], "a good run");
     for (what, doctor) in DOCTORS {
         let mut pair = pair();
         doctor(&mut pair);
-        assert!(!faults(&pair).is_empty(), "nothing was found wrong with {what}");
+        assert!(!find_faults(&pair).is_empty(), "nothing was found wrong with {what}");
     }
     let some = |marked: f64, dropped: f64| Bottleneck { packets: 1000.0, marked, dropped };
     let none = some(0.0, 0.0);
-    assert!(marks(&[none, none], &[some(300.0, 0.0), some(400.0, 0.0)]).1.is_none());
+    assert!(compare_marks(&[none, none], &[some(300.0, 0.0), some(400.0, 0.0)]).1.is_none());
     assert!(
-        marks(&[none, none], &[none, some(400.0, 0.0)]).1.is_some(),
+        compare_marks(&[none, none], &[none, some(400.0, 0.0)]).1.is_some(),
         "marks that a host or a switch lost"
     );
-    assert!(marks(&[some(900.0, 0.0); 2], &[some(900.0, 0.0), none]).1.is_some(), "marks everywhere");
-    assert!(restraint(&[some(0.0, 400.0), none]).is_some(), "a price that did not arrive");
-    assert!(restraint(&[some(0.0, 400.0), some(0.0, 300.0)]).is_none());
+    assert!(compare_marks(&[some(900.0, 0.0); 2], &[some(900.0, 0.0), none]).1.is_some(), "marks everywhere");
+    assert!(check_restraint(&[some(0.0, 400.0), none]).is_some(), "a price that did not arrive");
+    assert!(check_restraint(&[some(0.0, 400.0), some(0.0, 300.0)]).is_none());
     let mut unchanged = pair();
     unchanged.simulated.links[0].counters.trimmed = 50;
-    assert!(changes(&unchanged).1.is_some(), "packets that no port cut");
+    assert!(port_changes(&unchanged).1.is_some(), "packets that no port cut");
     unchanged.real.links[1].counters.trimmed = 1;
-    assert!(changes(&unchanged).1.is_none());
+    assert!(port_changes(&unchanged).1.is_none());
     let good =
         Echoes { answers: 900, whole: 900, impossible: 0, alone: 1500, shared: 90_000, settled: 3000.0 };
-    assert!(unstamped(&good).is_none());
+    assert!(find_unstamped(&good).is_none());
     for wrong in [
         Echoes { answers: 0, whole: 0, ..good },
         Echoes { whole: 899, ..good },
@@ -72,7 +72,7 @@ pub fn check(outcome: &Outcome, bytes: &[u64]) {
         Echoes { alone: 80_000, ..good },
         Echoes { settled: 80_000.0, ..good },
     ] {
-        assert!(unstamped(&wrong).is_some(), "{wrong:?}");
+        assert!(find_unstamped(&wrong).is_some(), "{wrong:?}");
     }
     let told = |less_than_asked, less_than_the_link| Prices {
         asked: 500,
@@ -80,8 +80,8 @@ pub fn check(outcome: &Outcome, bytes: &[u64]) {
         less_than_asked,
         less_than_the_link,
     };
-    assert!(misprices(&told(500, 300), &told(0, 0)).is_none());
-    assert!(misprices(&told(500, 0), &told(0, 0)).is_some(), "a price that nobody lowered");
-    assert!(misprices(&told(500, 300), &told(1, 0)).is_some(), "a price out of nothing");
-    assert!(misprices(&told(500, 300), &Prices::default()).is_some(), "a control that says nothing");
+    assert!(find_misprices(&told(500, 300), &told(0, 0)).is_none());
+    assert!(find_misprices(&told(500, 0), &told(0, 0)).is_some(), "a price that nobody lowered");
+    assert!(find_misprices(&told(500, 300), &told(1, 0)).is_some(), "a price out of nothing");
+    assert!(find_misprices(&told(500, 300), &Prices::default()).is_some(), "a control that says nothing");
 }

@@ -24,15 +24,15 @@ const APART: f64 = 3.0;
 const FEW: f64 = 20.0;
 
 /// Everything that is wrong with a run; nothing when all is well.
-pub fn faults(pair: &Pair) -> Vec<String> {
-    let mut found = messages(pair);
+pub fn find_faults(pair: &Pair) -> Vec<String> {
+    let mut found = check_messages(pair);
     found.extend(broken_identities(&pair.real));
-    found.extend(measurements(pair));
+    found.extend(check_measurements(pair));
     found
 }
 
 /// Every message whole, right and once.
-fn messages(pair: &Pair) -> Vec<String> {
+fn check_messages(pair: &Pair) -> Vec<String> {
     let mut found = Vec::new();
     for (number, (flow, bytes)) in pair.real.flows.iter().zip(&pair.bytes).enumerate() {
         if flow.state != FlowState::Done || flow.delivered != *bytes {
@@ -46,8 +46,8 @@ fn messages(pair: &Pair) -> Vec<String> {
 }
 
 /// The same quantities are measured as in the simulator, in the same units.
-fn measurements(pair: &Pair) -> Vec<String> {
-    let (real, simulated) = (names(&pair.real), names(&pair.simulated));
+fn check_measurements(pair: &Pair) -> Vec<String> {
+    let (real, simulated) = (gauge_names(&pair.real), gauge_names(&pair.simulated));
     let mut found = Vec::new();
     if real != simulated {
         found.push(format!("gauges {real:?}, in the simulator {simulated:?}"));
@@ -63,7 +63,7 @@ fn measurements(pair: &Pair) -> Vec<String> {
     found
 }
 
-fn names(outcome: &Outcome) -> BTreeSet<&'static str> {
+fn gauge_names(outcome: &Outcome) -> BTreeSet<&'static str> {
     let ports = outcome.links.iter().filter(|l| l.from_switch).flat_map(|l| &l.gauges);
     outcome.host_gauges.iter().flatten().chain(ports).map(|g: &Gauge| g.name).collect()
 }
@@ -77,7 +77,7 @@ pub struct Bottleneck {
 }
 
 impl Bottleneck {
-    pub fn of(outcome: &Outcome, name: &str) -> Bottleneck {
+    pub fn from_outcome(outcome: &Outcome, name: &str) -> Bottleneck {
         let link = outcome.links.iter().find(|l| l.name == name);
         let counters = link.map(|l| l.counters.clone()).unwrap_or_default();
         Bottleneck {
@@ -88,16 +88,16 @@ impl Bottleneck {
         }
     }
 
-    pub fn marks(&self) -> f64 {
+    pub fn marked_share(&self) -> f64 {
         self.marked / self.packets
     }
 }
 
 /// If the simulator's marks differ between an idle link and a full one, real ones must, too: returns the sentence for
 /// the row, and the failure.
-pub fn marks(idle: &[Bottleneck; 2], full: &[Bottleneck; 2]) -> (String, Option<String>) {
-    let [real_idle, simulated_idle] = idle.map(|b| b.marks());
-    let [real_full, simulated_full] = full.map(|b| b.marks());
+pub fn compare_marks(idle: &[Bottleneck; 2], full: &[Bottleneck; 2]) -> (String, Option<String>) {
+    let [real_idle, simulated_idle] = idle.map(|b| b.marked_share());
+    let [real_full, simulated_full] = full.map(|b| b.marked_share());
     let more = |a: f64, b: f64| a > b * APART;
     let count = |b: &Bottleneck| b.marked;
     let text = format!("{:.0}% idle, {:.0}% full", real_idle * 100.0, real_full * 100.0);
@@ -115,7 +115,7 @@ pub fn marks(idle: &[Bottleneck; 2], full: &[Bottleneck; 2]) -> (String, Option<
 
 /// If the simulator's senders share the link without a loss, real ones must nearly: a price, credit or grant that did
 /// not arrive would have them send twice as much as the link carries.
-pub fn restraint(full: &[Bottleneck; 2]) -> Option<String> {
+pub fn check_restraint(full: &[Bottleneck; 2]) -> Option<String> {
     let [real, simulated] = full;
     let lost = real.dropped / real.packets;
     let wrong = simulated.dropped == 0.0 && lost > 0.05;
@@ -123,7 +123,7 @@ pub fn restraint(full: &[Bottleneck; 2]) -> Option<String> {
 }
 
 /// Mean completion time, relative to the simulator's.
-pub fn completion(pair: &Pair) -> f64 {
+pub fn relative_completion(pair: &Pair) -> f64 {
     let mean = |o: &Outcome| {
         let times: Vec<f64> = o.flows.iter().filter_map(|f| f.finish).map(|t| t.as_secs_f64()).collect();
         times.iter().sum::<f64>() / times.len().max(1) as f64

@@ -18,7 +18,7 @@ const MOST_BYTES: u64 = 1538;
 const FEW: u64 = 10;
 
 /// True if the ports that a transport is meant for write this into packets.
-pub fn write(entry: &Entry, what: Rewrite) -> bool {
+pub fn ports_write(entry: &Entry, what: Rewrite) -> bool {
     let own = registry::all().into_iter().find(|(info, _)| info.name == entry.info.discipline);
     own.is_some_and(|(info, _)| info.rewrites.contains(&what))
 }
@@ -38,15 +38,17 @@ pub struct Prices {
 
 impl Prices {
     /// Those in a capture, of a bottleneck with these numbers there and back, that carries so many kilobits a second.
-    pub fn read(capture: &Path, [there, back]: [u32; 2], link: u32) -> Prices {
+    pub fn from_capture(capture: &Path, [there, back]: [u32; 2], link: u32) -> Prices {
         let mut reader = PcapNgReader::new(File::open(capture).expect("a capture")).expect("pcapng");
         let mut prices = Prices::default();
         while let Some(block) = reader.next_block() {
             let Block::EnhancedPacket(frame) = block.expect("whole blocks") else { continue };
             let datagram = frame.data.get(FRONT..).unwrap_or_default();
             // The capture has headers only; a whole packet would not parse.
-            let Ok(packet) = PacketView::parse_header(datagram).map(|view| view.packet()) else { continue };
-            let asks = packet.kind == PacketKind::Data && packet.flags.has(PacketFlags::RATE);
+            let Ok(packet) = PacketView::parse_header(datagram).map(|view| view.to_packet()) else {
+                continue;
+            };
+            let asks = packet.kind == PacketKind::Data && packet.flags.has_all(PacketFlags::RATE);
             prices.asked += u64::from(asks && frame.interface_id == there);
             if packet.kind == PacketKind::Ack && frame.interface_id == back {
                 prices.answers += 1;
@@ -59,7 +61,7 @@ impl Prices {
 }
 
 /// Failures in the prices of crowded ports, and of others that do not price.
-pub fn misprices(priced: &Prices, control: &Prices) -> Option<String> {
+pub fn find_misprices(priced: &Prices, control: &Prices) -> Option<String> {
     let wrong = priced.less_than_the_link < FEW || priced.asked < FEW;
     if wrong {
         return Some(format!("two flows on one link were hardly told to send slower: {priced:?}"));
@@ -87,7 +89,7 @@ pub struct Echoes {
 impl Echoes {
     /// Those in a capture, that come back over a link of this number, of a bottleneck of so many bits a second. The flow
     /// that begins with message `alone` has the link to itself.
-    pub fn read(capture: &Path, back: u32, bps: u64) -> Echoes {
+    pub fn from_capture(capture: &Path, back: u32, bps: u64) -> Echoes {
         let mut reader = PcapNgReader::new(File::open(capture).expect("a capture")).expect("pcapng");
         let mut echoes = Echoes::default();
         let mut queues = Vec::new();
@@ -97,7 +99,7 @@ impl Echoes {
             let Block::EnhancedPacket(frame) = block.expect("whole blocks") else { continue };
             let datagram = frame.data.get(FRONT..).unwrap_or_default();
             let Ok(view) = PacketView::parse_header(datagram) else { continue };
-            let packet = view.packet();
+            let packet = view.to_packet();
             // The first message of a pair only says that they have met.
             let answers = matches!(packet.kind, PacketKind::Ack | PacketKind::Nack) && packet.message > 0;
             if !answers || frame.interface_id != back {
@@ -105,7 +107,8 @@ impl Echoes {
             }
             echoes.answers += 1;
             flows.insert((packet.dst, packet.message));
-            let Some([hop, _]) = view.stamps().and_then(|s| <[Hop; 2]>::try_from(s.hops()).ok()) else {
+            let Some([hop, _]) = view.port_stamps().and_then(|s| <[Hop; 2]>::try_from(s.filled_hops()).ok())
+            else {
                 continue;
             };
             // Stamps carry rates in kb/s.
@@ -129,7 +132,7 @@ impl Echoes {
 
 /// Failures in the stamps that came back over a crowded port. Two flows that begin at the rate of their link build a
 /// queue there; a sender that hears of it sends less, and it goes.
-pub fn unstamped(echoes: &Echoes) -> Option<String> {
+pub fn find_unstamped(echoes: &Echoes) -> Option<String> {
     let wrong = echoes.answers < FEW
         || echoes.whole < echoes.answers
         || echoes.impossible > 0
@@ -140,7 +143,7 @@ pub fn unstamped(echoes: &Echoes) -> Option<String> {
 }
 
 /// Changes that ports made to sealed packets, as text, and those that are missing.
-pub fn changes(pair: &Pair) -> (String, Option<String>) {
+pub fn port_changes(pair: &Pair) -> (String, Option<String>) {
     let count = |of: fn(&headway_fabric::PortCounters) -> u64| {
         [&pair.real, &pair.simulated].map(|o| o.links.iter().map(|l| of(&l.counters)).sum::<u64>())
     };

@@ -58,7 +58,7 @@ struct Running {
 }
 
 impl Running {
-    fn start(server: Server, config: Config) -> Running {
+    fn start_server(server: Server, config: Config) -> Running {
         let endpoint = Endpoint::bind("127.0.0.1:0", config).expect("bound");
         let address = endpoint.local_addr();
         let (stop, stopped) = oneshot::channel::<()>();
@@ -69,29 +69,29 @@ impl Running {
         Running { address, stop, task }
     }
 
-    fn greeter() -> Running {
-        Running::start(Server::builder().add_service(GreeterServer::new(MyGreeter)), Config::default())
+    fn start_greeter() -> Running {
+        Running::start_server(Server::builder().add_service(GreeterServer::new(MyGreeter)), Config::default())
     }
 
-    fn client(&self) -> GreeterClient<Channel> {
+    fn new_client(&self) -> GreeterClient<Channel> {
         GreeterClient::new(Channel::connect(&self.address.to_string()).expect("a channel"))
     }
 
-    async fn stop(self) {
+    async fn stop_server(self) {
         self.stop.send(()).expect("it runs");
         tokio::time::timeout(LONG, self.task).await.expect("in time").expect("no panic");
     }
 }
 
-fn hello(name: impl Into<String>) -> HelloRequest {
+fn hello_request(name: impl Into<String>) -> HelloRequest {
     HelloRequest { name: name.into() }
 }
 
 #[tokio::test]
 async fn hello_world() {
-    let server = Running::greeter();
-    let mut client = server.client();
-    let reply = client.say_hello(hello("Tonic")).await.expect("a reply").into_inner();
+    let server = Running::start_greeter();
+    let mut client = server.new_client();
+    let reply = client.say_hello(hello_request("Tonic")).await.expect("a reply").into_inner();
     assert_eq!(reply.message, "Hello Tonic!");
     // Many at a time, of every length up to some packets, over one channel.
     let calls = (0..200_usize).map(|n| {
@@ -99,21 +99,21 @@ async fn hello_world() {
         tokio::spawn(async move {
             // Lengths up to 39,601 bytes: less than a packet, and up to 29 of them.
             let name = "x".repeat(n * n);
-            let reply = client.say_hello(hello(name.clone())).await.expect("a reply").into_inner();
+            let reply = client.say_hello(hello_request(name.clone())).await.expect("a reply").into_inner();
             assert_eq!(reply.message, format!("Hello {name}!"));
         })
     });
     for call in calls.collect::<Vec<_>>() {
         call.await.expect("the reply is right");
     }
-    server.stop().await;
+    server.stop_server().await;
 }
 
 #[tokio::test]
 async fn metadata_details_and_deadlines_are_those_of_grpc() {
-    let server = Running::greeter();
-    let mut client = server.client();
-    let mut request = Request::new(hello("you"));
+    let server = Running::start_greeter();
+    let mut client = server.new_client();
+    let mut request = Request::new(hello_request("you"));
     request.metadata_mut().insert("x-shout", "yes".parse().expect("a value"));
     let trace = tonic::metadata::MetadataValue::from_bytes(&[0, 255, 10]);
     request.metadata_mut().insert_bin("x-trace-bin", trace.clone());
@@ -121,33 +121,33 @@ async fn metadata_details_and_deadlines_are_those_of_grpc() {
     assert_eq!(response.metadata().get_bin("x-trace-bin"), Some(&trace));
     assert_eq!(response.into_inner().message, "HELLO you!");
 
-    let status = client.say_hello(hello("nobody")).await.expect_err("a status");
+    let status = client.say_hello(hello_request("nobody")).await.expect_err("a status");
     assert_eq!((status.code(), status.message()), (Code::NotFound, "who?  ünknown"));
     assert_eq!(status.details(), [0, 159, 7]);
     assert_eq!(status.metadata().get("x-why").expect("a reason"), "a reason");
 
-    let mut request = Request::new(hello("sleeper"));
+    let mut request = Request::new(hello_request("sleeper"));
     request.set_timeout(Duration::from_millis(50));
     let status = client.say_hello(request).await.expect_err("nobody waits for a minute");
     assert_eq!(status.code(), Code::DeadlineExceeded, "{status}");
     // The server has given the call up too, and stops at once.
-    tokio::time::timeout(LONG / 2, server.stop()).await.expect("in time");
+    tokio::time::timeout(LONG / 2, server.stop_server()).await.expect("in time");
 }
 
 #[tokio::test]
 async fn calls_at_once_are_answered_and_then_the_server_stops() {
-    let server = Running::greeter();
-    let client = server.client();
+    let server = Running::start_greeter();
+    let client = server.new_client();
     let calls: Vec<_> = (0..20)
         .map(|n| {
             let mut client = client.clone();
-            tokio::spawn(async move { client.say_hello(hello(format!("{n}"))).await.map(|_| ()) })
+            tokio::spawn(async move { client.say_hello(hello_request(format!("{n}"))).await.map(|_| ()) })
         })
         .collect();
     for call in calls {
         call.await.expect("no panic").expect("a reply");
     }
-    server.stop().await;
+    server.stop_server().await;
 }
 
 fn client_endpoint(server: &Running) -> Channel {
@@ -162,15 +162,18 @@ async fn interceptors_work_on_both_sides() {
             _ => Err(Status::unauthenticated("who are you?")),
         }
     });
-    let server = Running::start(Server::builder().add_service(guarded), Config::default());
-    let status = server.client().say_hello(hello("you")).await.expect_err("nobody");
+    let server = Running::start_server(Server::builder().add_service(guarded), Config::default());
+    let status = server.new_client().say_hello(hello_request("you")).await.expect_err("nobody");
     assert_eq!((status.code(), status.message()), (Code::Unauthenticated, "who are you?"));
     let mut client = GreeterClient::with_interceptor(client_endpoint(&server), |mut request: Request<()>| {
         request.metadata_mut().insert("authorization", "Bearer me".parse().expect("a value"));
         Ok(request)
     });
-    assert_eq!(client.say_hello(hello("you")).await.expect("a reply").into_inner().message, "Hello you!");
-    server.stop().await;
+    assert_eq!(
+        client.say_hello(hello_request("you")).await.expect("a reply").into_inner().message,
+        "Hello you!"
+    );
+    server.stop_server().await;
 }
 
 #[tokio::test]
@@ -180,36 +183,37 @@ async fn what_goes_wrong_has_the_status_of_grpc() {
         peer_timeout: headway_units::Time::ms(200),
         ..Config::default()
     };
-    let server = Running::start(Server::builder(), config());
-    let status = server.client().say_hello(hello("you")).await.expect_err("no service");
+    let server = Running::start_server(Server::builder(), config());
+    let status = server.new_client().say_hello(hello_request("you")).await.expect_err("no service");
     assert_eq!(status.code(), Code::Unimplemented);
     assert_eq!(status.message(), "/helloworld.Greeter/SayHello: there is no such service");
-    server.stop().await;
+    server.stop_server().await;
 
     let service = Server::builder().add_service(GreeterServer::new(MyGreeter));
-    let server = Running::start(service, config());
+    let server = Running::start_server(service, config());
     let address = server.address.to_string();
     let mut client = GreeterClient::new(Channel::connect_with(&address, config()).expect("a channel"));
-    let status = client.say_hello(hello("x".repeat(20_000))).await.expect_err("too long");
+    let status = client.say_hello(hello_request("x".repeat(20_000))).await.expect_err("too long");
     assert_eq!(status.code(), Code::ResourceExhausted, "{status}");
     let source = status.source().and_then(|source| source.downcast_ref::<CallError>());
     assert!(matches!(source, Some(CallError::Send(_))), "{status:?}");
     // The request fits, and its reply does not.
-    let status = client.say_hello(hello("talker")).await.expect_err("too long");
+    let status = client.say_hello(hello_request("talker")).await.expect_err("too long");
     assert_eq!(status.code(), Code::ResourceExhausted, "{status}");
     assert!(status.message().contains("the reply:"), "{status}");
 
     let other = Config { transport: "homa".into(), ..config() };
     let mut stranger = GreeterClient::new(Channel::connect_with(&address, other).expect("a channel"));
-    let status = stranger.say_hello(hello("you")).await.expect_err("another transport");
+    let status = stranger.say_hello(hello_request("you")).await.expect_err("another transport");
     assert_eq!(status.code(), Code::Unavailable);
     assert!(status.message().contains("the peer speaks `amrt`"), "{status}");
-    server.stop().await;
+    server.stop_server().await;
 
-    let status = client.say_hello(hello("you")).await.expect_err("nobody is there");
+    let status = client.say_hello(hello_request("you")).await.expect_err("nobody is there");
     assert_eq!(status.code(), Code::Unavailable, "{status}");
     let patient = Channel::connect(&address).expect("a channel").timeout(Duration::from_millis(20));
-    let status = GreeterClient::new(patient).say_hello(hello("you")).await.expect_err("nobody is there");
+    let status =
+        GreeterClient::new(patient).say_hello(hello_request("you")).await.expect_err("nobody is there");
     assert_eq!(status.code(), Code::DeadlineExceeded, "{status}");
 
     assert!(matches!(Channel::connect("localhost"), Err(ConnectError::Address(_))));
@@ -220,7 +224,7 @@ async fn what_goes_wrong_has_the_status_of_grpc() {
 
 #[tokio::test]
 async fn messages_that_are_no_calls_do_no_harm() {
-    let server = Running::greeter();
+    let server = Running::start_greeter();
     let endpoint = Arc::new(Endpoint::bind("127.0.0.1:0", Config::default()).expect("bound"));
     endpoint.send(server.address, "a message").await.expect("taken");
     // Nothing, a version alone, another version, more headers than there are, and a path that is none.
@@ -231,8 +235,11 @@ async fn messages_that_are_no_calls_do_no_harm() {
     }
     // The same endpoint serves as a channel.
     let mut client = GreeterClient::new(Channel::new(endpoint, server.address));
-    assert_eq!(client.say_hello(hello("you")).await.expect("a reply").into_inner().message, "Hello you!");
-    server.stop().await;
+    assert_eq!(
+        client.say_hello(hello_request("you")).await.expect("a reply").into_inner().message,
+        "Hello you!"
+    );
+    server.stop_server().await;
 }
 
 #[test]
@@ -245,7 +252,7 @@ fn a_forked_child_has_the_status_of_it() {
     let child = unsafe { libc::fork() };
     if child == 0 {
         let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let status = runtime().block_on(client.say_hello(hello("you"))).expect_err("forked");
+            let status = runtime().block_on(client.say_hello(hello_request("you"))).expect_err("forked");
             assert_eq!(status.code(), Code::FailedPrecondition, "{status}");
             let source = status.source().and_then(|source| source.downcast_ref::<CallError>());
             assert_eq!(source, Some(&CallError::Send(SendError::Forked(Forked))));

@@ -18,7 +18,7 @@ const FEATURES: [(&str, i32, i32); 2] = [
 
 struct Guide;
 
-fn features() -> impl Iterator<Item = Feature> {
+fn all_features() -> impl Iterator<Item = Feature> {
     FEATURES.into_iter().map(|(name, latitude, longitude)| Feature {
         name: name.into(),
         location: Some(Point { latitude, longitude }),
@@ -34,12 +34,12 @@ impl RouteGuide for Guide {
 
     async fn get_feature(&self, request: Request<Point>) -> Result<Response<Feature>, Status> {
         let point = request.into_inner();
-        let found = features().find(|feature| feature.location.as_ref() == Some(&point));
+        let found = all_features().find(|feature| feature.location.as_ref() == Some(&point));
         Ok(Response::new(found.unwrap_or(Feature { name: String::new(), location: Some(point) })))
     }
 
     async fn list_features(&self, _: Request<Rectangle>) -> Result<Response<Reply<Feature>>, Status> {
-        Ok(Response::new(Box::pin(tokio_stream::iter(features().map(Ok)))))
+        Ok(Response::new(Box::pin(tokio_stream::iter(all_features().map(Ok)))))
     }
 
     async fn record_route(
@@ -64,7 +64,7 @@ impl RouteGuide for Guide {
 }
 
 /// A client of a server that ends with the test.
-fn client() -> RouteGuideClient<Channel> {
+fn guide_client() -> RouteGuideClient<Channel> {
     let endpoint = Endpoint::bind("127.0.0.1:0", Config::default()).expect("bound");
     let address = endpoint.local_addr().to_string();
     let server = Server::builder().add_service(RouteGuideServer::new(Guide));
@@ -74,7 +74,7 @@ fn client() -> RouteGuideClient<Channel> {
 
 #[tokio::test]
 async fn features_are_found() {
-    let mut client = client();
+    let mut client = guide_client();
     for (name, latitude, longitude) in FEATURES {
         let point = Point { latitude, longitude };
         let feature = client.get_feature(point).await.expect("a reply").into_inner();
@@ -96,7 +96,7 @@ fn assert_streams<T: std::fmt::Debug>(answer: Result<Response<T>, Status>, path:
 
 #[tokio::test]
 async fn calls_that_stream_are_unimplemented() {
-    let mut client = client();
+    let mut client = guide_client();
     assert_streams(client.list_features(Rectangle::default()).await, "ListFeatures");
     let points = || [Point::default(); 3];
     assert_streams(client.record_route(tokio_stream::iter(points())).await, "RecordRoute");
@@ -112,6 +112,6 @@ async fn calls_that_stream_are_unimplemented() {
 
 #[tokio::test]
 async fn a_stream_of_one_message_that_is_there_is_a_unary_call() {
-    let summary = client().record_route(tokio_stream::iter([Point::default()])).await.expect("a reply");
+    let summary = guide_client().record_route(tokio_stream::iter([Point::default()])).await.expect("a reply");
     assert_eq!(summary.into_inner().point_count, 1);
 }

@@ -93,7 +93,7 @@ impl Transport for Amrt {
         ],
     };
 
-    fn endpoint(params: &AmrtParams, context: HostContext) -> AmrtEndpoint {
+    fn make_endpoint(params: &AmrtParams, context: HostContext) -> AmrtEndpoint {
         Machine::new(Sender::new(params.clone()), Receiver::new(params.clone()), context)
     }
 }
@@ -124,23 +124,23 @@ impl TwoSided for Amrt {
     type Sender = Sender;
     type Receiver = Receiver;
 
-    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+    fn route_packet(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
         let Machine { sender, receiver, shared } = machine;
         match packet.kind {
-            PacketKind::Data => receiver.data(shared, now, packet),
-            PacketKind::Grant => sender.grant(shared, now, packet),
-            PacketKind::Finished => sender.finished(shared, packet),
+            PacketKind::Data => receiver.receive_data(shared, now, packet),
+            PacketKind::Grant => sender.receive_grant(shared, now, packet),
+            PacketKind::Finished => sender.finish_message(shared, packet),
             _ => {}
         }
     }
 
-    fn expired(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
+    fn handle_deadline(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
         let Machine { sender, receiver, shared } = machine;
         match key {
             TimerKey::InitialWindow(peer, id) => sender.release_first_window(shared, now, peer, id),
             TimerKey::Idle(peer, id) => sender.idle_timeout(shared, now, peer, id),
-            TimerKey::Loss(peer, id) => receiver.overdue(shared, now, peer, id),
-            TimerKey::Reissue => receiver.reissue(shared, now),
+            TimerKey::Loss(peer, id) => receiver.check_overdue(shared, now, peer, id),
+            TimerKey::Reissue => receiver.reissue_grants(shared, now),
         }
     }
 }

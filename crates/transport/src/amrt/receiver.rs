@@ -7,7 +7,7 @@ use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
 use crate::messages::MessageId;
 use crate::probes::{self, Sink};
-use crate::shared::{Leaving, scale};
+use crate::shared::{Leaving, scale_time};
 use crate::timers::Timers;
 use crate::turns::Turns;
 use crate::two_sided::ReceivingHalf;
@@ -97,71 +97,71 @@ impl Receiver {
     }
 
     /// AMRT §IV-B: every data packet is answered by a grant that echoes its mark.
-    pub(super) fn data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+    pub(super) fn receive_data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
         let Some(incoming) = self.messages.get_mut(&key) else {
-            return self.first(shared, now, packet);
+            return self.receive_first(shared, now, packet);
         };
-        let index = Data::read(packet).index;
+        let index = Data::from_packet(packet).index;
         if index >= incoming.packets || !incoming.received.insert(index) {
             // A duplicate earns no grant: the first copy did.
-            incoming.arm(shared, now, key);
+            incoming.arm_loss_timer(shared, now, key);
             return;
         }
-        shared.delivered(packet);
+        shared.report_delivered(packet);
         if incoming.received.len() == incoming.packets {
-            self.complete(shared, key, packet);
+            self.complete_message(shared, key, packet);
             return;
         }
         incoming.state.step(ReceiverEvent::Data);
         let marked = packet.ecn == Ecn::Spare;
         if !self.params.fair_marks {
             incoming.grant_next(shared, now, key, marked);
-            incoming.arm(shared, now, key);
+            incoming.arm_loss_timer(shared, now, key);
             return;
         }
         // The choice looks at all messages, so that this one cannot stay borrowed.
         let marked = self.reassign_mark(now, key, marked);
         if let Some(incoming) = self.messages.get_mut(&key) {
             incoming.grant_next(shared, now, key, marked);
-            incoming.arm(shared, now, key);
+            incoming.arm_loss_timer(shared, now, key);
         }
     }
 
     /// A packet of a message that is not being received: a new one, or one that has finished.
     // Once a message; any other packet finds its entry.
     #[cold]
-    fn first(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+    fn receive_first(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let (peer, id) = (packet.src, packet.message);
         if self.finished.contains(peer, id) {
             // The sender has not heard that it is done.
             shared.say_finished(packet);
-        } else if let Some(incoming) = self.admit(shared, now, packet) {
+        } else if let Some(incoming) = self.admit_message(shared, now, packet) {
             self.messages.insert((peer, id), incoming);
-            self.data(shared, now, packet);
+            self.receive_data(shared, now, packet);
         }
     }
 
     /// State for a message on its first packet: its first window counts as authorised.
-    fn admit(&self, shared: &Shared, now: Time, packet: &Packet) -> Option<Incoming> {
+    fn admit_message(&self, shared: &Shared, now: Time, packet: &Packet) -> Option<Incoming> {
         let context = &shared.context;
-        let Data { window, message_bytes, .. } = Data::read(packet);
+        let Data { window, message_bytes, .. } = Data::from_packet(packet);
         // The length comes from the wire: one of more packets than 32 bits can count is not a message.
-        let packets = u32::try_from(context.sizes.packets(message_bytes)).ok()?;
+        let packets = u32::try_from(context.sizes.packets_of(message_bytes)).ok()?;
         let path = (context.path)(packet.src);
         let rtt = match self.params.loss_timer {
             LossTimer::MaxRtt => path.max_rtt,
             LossTimer::BaseRtt => path.base_rtt,
         };
-        let timeout = scale(rtt, self.params.loss_timeout);
+        let timeout = scale_time(rtt, self.params.loss_timeout);
         let next = window.clamp(1, packets);
         // A bandwidth-delay product leaves within the round trip that the time-out counts. Only a window that was set
         // may be larger.
         let leaving = match self.params.window {
             0 => Leaving::AT_ONCE,
-            _ => Leaving::over(&path, context),
+            _ => Leaving::over_path(&path, context),
         };
-        let by = (now + timeout).saturating_add(leaving.of(next));
+        let by = (now + timeout).saturating_add(leaving.extra_time(next));
         let expected = VecDeque::from([Expected { by, first: 0, end: next }]);
         Some(Incoming {
             packets,
@@ -181,13 +181,13 @@ impl Receiver {
         })
     }
 
-    fn complete(&mut self, shared: &mut Shared, key: (HostId, u32), packet: &Packet) {
+    fn complete_message(&mut self, shared: &mut Shared, key: (HostId, u32), packet: &Packet) {
         let (peer, id) = key;
         if let Some(mut incoming) = self.messages.remove(&key) {
             incoming.state.step(ReceiverEvent::Last);
         }
         self.finished.insert(peer, id);
-        shared.completed(packet);
+        shared.report_completed(packet);
         shared.say_finished(packet);
     }
 
@@ -220,7 +220,7 @@ impl Receiver {
     }
 
     /// AMRT §IV-B: grants packets again that have not arrived in time.
-    pub(super) fn overdue(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+    pub(super) fn check_overdue(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let key = (peer, id);
         let Some(incoming) = self.messages.get_mut(&key) else { return };
         if incoming.loss_at.is_none_or(|at| now < at) {
@@ -237,18 +237,18 @@ impl Receiver {
                 self.missing.push(Missing { message: key, index, attempts });
             }
         }
-        incoming.arm(shared, now, key);
+        incoming.arm_loss_timer(shared, now, key);
         // Otherwise a turn is armed already, and the packets wait for it.
         if self.missing.is_idle() {
-            self.reissue(shared, now);
+            self.reissue_grants(shared, now);
         }
     }
 
     /// Grants overdue packets again, as many as may be granted by now.
-    pub(super) fn reissue(&mut self, shared: &mut Shared, now: Time) {
-        self.missing.due();
+    pub(super) fn reissue_grants(&mut self, shared: &mut Shared, now: Time) {
+        self.missing.mark_due();
         let slot = match self.params.reissue {
-            Reissue::Paced => shared.context.sizes.slot(shared.context.nic),
+            Reissue::Paced => shared.context.sizes.slot_time(shared.context.nic),
             // Without a gap every entry has its turn within this call.
             Reissue::AtOnce => Time::ZERO,
         };
@@ -259,31 +259,31 @@ impl Receiver {
                 continue;
             }
             incoming.grant_again(shared, now, &missing, self.params.backoff as u32);
-            incoming.arm(shared, now, missing.message);
-            self.missing.took(now, slot);
+            incoming.arm_loss_timer(shared, now, missing.message);
+            self.missing.mark_served(now, slot);
         }
-        if let Some(at) = self.missing.deadline() {
-            shared.timers.arm(at, TimerKey::Reissue);
+        if let Some(at) = self.missing.arm_deadline() {
+            shared.timers.arm_deadline(at, TimerKey::Reissue);
         }
     }
 }
 
 impl ReceivingHalf<TimerKey> for Receiver {
     /// The sender is gone.
-    fn forget(&mut self, _: &mut Shared, _: Time, gone: Gone) {
-        self.messages.retain(|key, _| !gone.covers(*key));
-        self.missing.retain(|missing| !gone.covers(missing.message));
-        self.finished.forget(gone);
+    fn forget_messages(&mut self, _: &mut Shared, _: Time, gone: Gone) {
+        self.messages.retain(|key, _| !gone.covers_message(*key));
+        self.missing.retain(|missing| !gone.covers_message(missing.message));
+        self.finished.forget_gone(gone);
     }
 
-    fn probe(&self, id: MessageId, found: &mut Sink<'_>) {
+    fn probe_message(&self, id: MessageId, found: &mut Sink<'_>) {
         if let Some(incoming) = self.messages.get(&id) {
             found(&probes::OUTSTANDING, f64::from(incoming.next.saturating_sub(incoming.received.len())));
             found(&MARKS_USED, incoming.marked_grants.into());
         }
     }
 
-    fn live(&self) -> usize {
+    fn live_messages(&self) -> usize {
         self.messages.len()
     }
 }
@@ -310,7 +310,7 @@ impl Incoming {
         let grant = Grant { first: self.next, permitted: count };
         let grant = shared.control_view(grant, peer, id, self.tag, self.entropy);
         // A mark that finds a single packet left is not echoed.
-        let flags = PacketFlags::when(count == 2, PacketFlags::ECE);
+        let flags = PacketFlags::only_if(count == 2, PacketFlags::ECE);
         self.marked_grants += u32::from(count == 2);
         shared.control.push_back(Packet { flags, ..grant });
         let end = self.next + count;
@@ -328,11 +328,11 @@ impl Incoming {
         let attempts = missing.attempts + 1;
         // `backoff` is at most 20 by its declaration, so that the shift fits.
         let timeout = self.timeout.saturating_mul(1 << attempts.min(backoff));
-        self.again.arm(now.saturating_add(timeout), (missing.index, attempts));
+        self.again.arm_deadline(now.saturating_add(timeout), (missing.index, attempts));
     }
 
     /// Arms this message's one deadline in the machine, at the earliest packet that is still missing.
-    fn arm(&mut self, shared: &mut Shared, now: Time, (peer, id): (HostId, u32)) {
+    fn arm_loss_timer(&mut self, shared: &mut Shared, now: Time, (peer, id): (HostId, u32)) {
         // No deadline made since the last call is earlier than one time-out from now.
         if self.loss_at.is_some_and(|at| at <= now.saturating_add(self.timeout)) {
             return;
@@ -348,7 +348,7 @@ impl Incoming {
         if let Some(at) = earliest
             && self.loss_at.is_none_or(|armed| at < armed)
         {
-            shared.timers.arm(at, TimerKey::Loss(peer, id));
+            shared.timers.arm_deadline(at, TimerKey::Loss(peer, id));
             self.loss_at = Some(at);
         }
     }

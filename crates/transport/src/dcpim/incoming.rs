@@ -42,14 +42,14 @@ pub(super) struct Incoming {
 
 impl Incoming {
     /// Tokens that are neither answered nor written off.
-    pub(super) fn open(&self) -> u32 {
+    pub(super) fn open_tokens(&self) -> u32 {
         self.given.saturating_sub(self.answered)
     }
 
     /// A message that `packet` is the first to speak of.
     pub(super) fn new(packet: &Packet, packets: u32, order: u64, now: Time, began: Time) -> Incoming {
         // An announcement says this where data packets do.
-        let window = Data::read(packet).window.min(packets);
+        let window = Data::from_packet(packet).window.min(packets);
         let mut incoming = Incoming {
             packets,
             received: IndexWindow::default(),
@@ -76,7 +76,7 @@ impl Incoming {
     }
 
     /// Packets that have not arrived.
-    pub(super) fn missing(&self) -> u32 {
+    pub(super) fn missing_packets(&self) -> u32 {
         self.packets - self.received.len()
     }
 
@@ -85,7 +85,7 @@ impl Incoming {
     }
 
     /// A packet arrives; returns true if for the first time.
-    pub(super) fn arrives(&mut self, index: u32, number: u32) -> bool {
+    pub(super) fn store_packet(&mut self, index: u32, number: u32) -> bool {
         // A number that was never given comes from the wire.
         if number < self.given {
             self.answered = self.answered.max(number + 1);
@@ -94,7 +94,7 @@ impl Incoming {
     }
 
     /// The packet that a match of `links` channels gives the next token for, and its number; `None` while too many are out.
-    pub(super) fn token(
+    pub(super) fn next_token(
         &mut self,
         terms: &Terms,
         links: u32,
@@ -131,15 +131,15 @@ impl Incoming {
     }
 
     /// Waits for packets under way.
-    pub(super) fn wait(&mut self, until: Time) {
+    pub(super) fn wait_until(&mut self, until: Time) {
         self.goal = self.given;
         self.until = until;
         self.state.step(ReceiverEvent::PassOver);
     }
 
     /// The wait is over: missing packets get tokens again.
-    pub(super) fn overdue(&mut self) {
-        self.goal = self.given + self.missing();
+    pub(super) fn end_wait(&mut self) {
+        self.goal = self.given + self.missing_packets();
         self.named = None;
         self.until = Time::MAX;
         self.state.step(ReceiverEvent::Overdue);

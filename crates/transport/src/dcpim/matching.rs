@@ -26,7 +26,7 @@ pub(super) struct Bid {
 const ROUNDS: u64 = 100;
 
 /// Epoch and round in one number.
-pub(super) fn number((epoch, round): (u64, u64)) -> u64 {
+pub(super) fn round_number((epoch, round): (u64, u64)) -> u64 {
     epoch.saturating_mul(ROUNDS).saturating_add(round)
 }
 
@@ -36,7 +36,7 @@ pub(super) fn epoch_and_round(number: u64) -> (u64, u64) {
 }
 
 /// Puts bids into the order in which they are served in a round; those that are equal in all keep the order in which they came.
-pub(super) fn order(bids: &mut [Bid], host: HostId, (epoch, round): (u64, u64), smallest: bool) {
+pub(super) fn sort_bids(bids: &mut [Bid], host: HostId, (epoch, round): (u64, u64), smallest: bool) {
     if smallest {
         // A stable sort: bids that are equal in both stay in the order in which they came.
         bids.sort_by_key(|bid| (bid.packets, bid.began));
@@ -48,7 +48,7 @@ pub(super) fn order(bids: &mut [Bid], host: HostId, (epoch, round): (u64, u64), 
 }
 
 /// Replaces the bid of the same host, or adds one.
-pub(super) fn put(bids: &mut Vec<Bid>, bid: Bid) {
+pub(super) fn put_bid(bids: &mut Vec<Bid>, bid: Bid) {
     // Of one host the latest counts: in a round it asks for its smallest message alone.
     bids.retain(|known| known.peer != bid.peer);
     bids.push(bid);
@@ -58,7 +58,7 @@ pub(super) fn put(bids: &mut Vec<Bid>, bid: Bid) {
 mod tests {
     use super::*;
 
-    fn bids() -> Vec<Bid> {
+    fn test_bids() -> Vec<Bid> {
         let bid = |peer| Bid {
             peer: HostId(peer),
             message: 0,
@@ -75,16 +75,16 @@ mod tests {
 
     #[test]
     fn the_smallest_and_the_earliest_come_first_or_all_by_lot() {
-        let mut smallest = bids();
-        order(&mut smallest, HostId(3), (1, 1), true);
+        let mut smallest = test_bids();
+        sort_bids(&mut smallest, HostId(3), (1, 1), true);
         assert_eq!(smallest.iter().map(|bid| bid.peer.0).take(5).collect::<Vec<_>>(), [19, 14, 9, 4, 18]);
         smallest.iter_mut().for_each(|bid| (bid.packets, bid.began) = (7, Time::ZERO));
         let came = smallest.clone();
-        order(&mut smallest, HostId(3), (1, 1), true);
+        sort_bids(&mut smallest, HostId(3), (1, 1), true);
         assert_eq!(smallest, came, "equal bids are served as they came");
         let by_lot = |host, round| {
-            let mut all = bids();
-            order(&mut all, HostId(host), round, false);
+            let mut all = test_bids();
+            sort_bids(&mut all, HostId(host), round, false);
             all.iter().map(|bid| bid.peer.0).collect::<Vec<_>>()
         };
         assert_eq!(by_lot(3, (1, 2)), by_lot(3, (1, 2)));
@@ -98,10 +98,10 @@ mod tests {
 
     #[test]
     fn epoch_and_round_are_one_number() {
-        assert_eq!(epoch_and_round(number((12_345, 16))), (12_345, 16));
-        let mut all = bids();
+        assert_eq!(epoch_and_round(round_number((12_345, 16))), (12_345, 16));
+        let mut all = test_bids();
         let seventh = all[7];
-        put(&mut all, Bid { channels: 1, ..seventh });
+        put_bid(&mut all, Bid { channels: 1, ..seventh });
         assert_eq!((all.len(), all[19].peer, all[19].channels), (20, HostId(7), 1));
     }
 }

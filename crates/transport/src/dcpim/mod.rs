@@ -14,7 +14,7 @@ mod sender;
 use crate::endpoint::{Capabilities, HostContext, Path, Room, Traffic, Transport, TransportInfo};
 use crate::probes;
 use crate::promises::{Promised, Promises};
-use crate::shared::scale;
+use crate::shared::scale_time;
 use crate::two_sided::{Machine, TwoSided};
 use headway_gauges::GaugeInfo;
 use headway_packet::{Family, HostId, Packet, PacketKind, Sizes};
@@ -91,7 +91,7 @@ struct Terms {
 fn control_rtt(path: &Path, sizes: &Sizes) -> Time {
     let links = u64::from(path.hops) + 1;
     let longer = u64::from(sizes.full_wire().saturating_sub(sizes.control)) * links;
-    path.base_rtt.saturating_sub(path.bottleneck.time_of(longer)).max(sizes.slot(path.bottleneck) * 2)
+    path.base_rtt.saturating_sub(path.bottleneck.time_of(longer)).max(sizes.slot_time(path.bottleneck) * 2)
 }
 
 fn bdp_packets(path: &Path, nic: Rate, sizes: &Sizes) -> u32 {
@@ -103,7 +103,7 @@ fn bdp_packets(path: &Path, nic: Rate, sizes: &Sizes) -> u32 {
 const UNSAID: Time = Time::us(100);
 
 impl Terms {
-    fn of(params: &DcpimParams, context: &HostContext, path: &Path) -> Terms {
+    fn for_path(params: &DcpimParams, context: &HostContext, path: &Path) -> Terms {
         let sizes = &context.sizes;
         let round_trip = match params.control_rtt {
             Time::ZERO => UNSAID,
@@ -113,14 +113,14 @@ impl Terms {
             0 => bdp_packets(path, context.nic, sizes),
             said => said as u32,
         };
-        let slot = sizes.slot(context.nic);
+        let slot = sizes.slot_time(context.nic);
         let channels = params.channels as u32;
         // By hash, so that a host has the same lot in every run of a seed.
         let lot = headway_primitives::mix(context.seed ^ u64::from(context.host.0));
         // A remainder by 0 panics.
         let skew = Time(if params.skew == Time::ZERO { 0 } else { lot % params.skew.0 });
         let later = params.origin.saturating_add(skew);
-        let schedule = Schedule::new(scale(round_trip, params.beta), params.rounds, params.alpha, later);
+        let schedule = Schedule::new(scale_time(round_trip, params.beta), params.rounds, params.alpha, later);
         let phase = schedule.period.0 / slot.0.max(1) / u64::from(channels);
         Terms {
             schedule,
@@ -135,8 +135,8 @@ impl Terms {
     }
 
     /// Time of so many bandwidth-delay products of frame times.
-    fn products(&self, factor: f64) -> Time {
-        scale(self.slot.saturating_mul(self.bdp.into()), factor)
+    fn bdp_time(&self, factor: f64) -> Time {
+        scale_time(self.slot.saturating_mul(self.bdp.into()), factor)
     }
 }
 
@@ -149,13 +149,13 @@ struct Known {
 }
 
 impl Known {
-    fn terms(&mut self, params: &DcpimParams, context: &HostContext, peer: HostId) -> Terms {
+    fn terms_for(&mut self, params: &DcpimParams, context: &HostContext, peer: HostId) -> Terms {
         let path = (context.path)(peer);
         let known = self.longest.is_some_and(|longest| longest.base_rtt >= path.base_rtt);
         match self.terms {
             Some(terms) if known => terms,
             _ => {
-                let terms = Terms::of(params, context, &path);
+                let terms = Terms::for_path(params, context, &path);
                 (self.longest, self.terms) = (Some(path), Some(terms));
                 terms
             }
@@ -196,7 +196,7 @@ impl Transport for Dcpim {
         ],
     };
 
-    fn tune(params: &mut DcpimParams, traffic: &Traffic) {
+    fn tune_params(params: &mut DcpimParams, traffic: &Traffic) {
         if params.control_rtt == Time::ZERO {
             params.control_rtt = control_rtt(&traffic.path, &traffic.packet);
         }
@@ -205,7 +205,7 @@ impl Transport for Dcpim {
         }
     }
 
-    fn endpoint(params: &DcpimParams, context: HostContext) -> DcpimEndpoint {
+    fn make_endpoint(params: &DcpimParams, context: HostContext) -> DcpimEndpoint {
         Machine::new(Sender::new(params.clone()), Receiver::new(params.clone()), context)
     }
 }
@@ -214,7 +214,7 @@ impl Promised for Dcpim {
     /// Long messages are matched first.
     const FIRST_WINDOW: bool = false;
 
-    fn promises(params: &DcpimParams, path: &Path, packets: u64) -> Promises {
+    fn make_promises(params: &DcpimParams, path: &Path, packets: u64) -> Promises {
         let context = HostContext {
             // Number and seed move the origin of the epochs alone, and no promise depends on that.
             host: HostId(0),
@@ -226,11 +226,11 @@ impl Promised for Dcpim {
                 move |_| path
             }),
         };
-        let terms = Terms::of(params, &context, path);
+        let terms = Terms::for_path(params, &context, path);
         // At worst it just misses an epoch, is matched in the next, and has its data phase after that.
-        let matching = terms.schedule.period.saturating_mul(2).saturating_add(terms.schedule.matching());
+        let matching = terms.schedule.period.saturating_mul(2).saturating_add(terms.schedule.matching_time());
         let short = terms.slot.saturating_mul(packets.min(terms.bdp.into()));
-        let waits = terms.products(params.resend_wait) + terms.products(params.window_timeout);
+        let waits = terms.bdp_time(params.resend_wait) + terms.bdp_time(params.window_timeout);
         let repair = short + waits + matching * 2 + path.max_rtt * 4;
         // A message that needs fewer channels than there are is slower by as much, and one of several epochs may miss one of them.
         let ramp = matching + terms.slot.saturating_mul(packets.saturating_mul(params.channels));
@@ -266,28 +266,28 @@ impl TwoSided for Dcpim {
     type Sender = Sender;
     type Receiver = Receiver;
 
-    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+    fn route_packet(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
         let Machine { sender, receiver, shared } = machine;
         match packet.kind {
-            PacketKind::Data => receiver.data(shared, now, packet),
-            PacketKind::Rts => receiver.announcement(shared, now, packet),
-            PacketKind::Busy => receiver.offer(shared, now, packet),
-            PacketKind::Credit => sender.matching(shared, now, packet),
-            PacketKind::Token => sender.token(shared, now, packet),
-            PacketKind::Finished => sender.finished(shared, packet),
+            PacketKind::Data => receiver.receive_data(shared, now, packet),
+            PacketKind::Rts => receiver.receive_announcement(shared, now, packet),
+            PacketKind::Busy => receiver.receive_offer(shared, now, packet),
+            PacketKind::Credit => sender.receive_matching(shared, now, packet),
+            PacketKind::Token => sender.receive_token(shared, now, packet),
+            PacketKind::Finished => sender.finish_message(shared, packet),
             _ => {}
         }
     }
 
-    fn expired(machine: &mut Machine<Self>, at: Time, now: Time, key: TimerKey) {
+    fn handle_deadline(machine: &mut Machine<Self>, at: Time, now: Time, key: TimerKey) {
         let Machine { sender, receiver, shared } = machine;
         match key {
             TimerKey::InitialWindow(peer, id) => sender.release_first_window(shared, now, peer, id),
             TimerKey::Idle(peer, id) => sender.idle_timeout(shared, now, peer, id),
-            TimerKey::Answer => sender.answer(shared, at, now),
-            TimerKey::Missing(peer, id) => receiver.overdue(shared, at, now, (peer, id)),
-            TimerKey::Token(_, number) => receiver.tick(shared, now, number),
-            TimerKey::Boundary => receiver.boundary(shared, at, now),
+            TimerKey::Answer => sender.answer_requests(shared, at, now),
+            TimerKey::Missing(peer, id) => receiver.check_overdue(shared, at, now, (peer, id)),
+            TimerKey::Token(_, number) => receiver.token_due(shared, now, number),
+            TimerKey::Boundary => receiver.boundary_due(shared, at, now),
         }
     }
 }

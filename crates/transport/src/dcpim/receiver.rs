@@ -1,7 +1,7 @@
 //! The receiving half of dcPIM: requests, matches, and tokens.
 
 use super::incoming::{Incoming, ReceiverEvent};
-use super::matching::{Bid, epoch_and_round, number, order, put};
+use super::matching::{Bid, epoch_and_round, put_bid, round_number, sort_bids};
 use super::packets::{Busy, Credit, Data, Token};
 use super::schedule::Boundary;
 use super::{DcpimParams, Known, Rules, Shared, Terms, TimerKey, control_rtt};
@@ -92,34 +92,34 @@ impl Receiver {
     }
 
     /// A message is announced.
-    pub(super) fn announcement(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
-        self.know(shared, now, packet);
+    pub(super) fn receive_announcement(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        self.ensure_known(shared, now, packet);
     }
 
     /// A data packet.
-    pub(super) fn data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+    pub(super) fn receive_data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
-        if !self.know(shared, now, packet) {
+        if !self.ensure_known(shared, now, packet) {
             return;
         }
-        let Data { index, number, .. } = Data::read(packet);
-        let Some(incoming) = self.messages.named(key) else { return };
-        if index >= incoming.packets || !incoming.arrives(index, number) {
+        let Data { index, number, .. } = Data::from_packet(packet);
+        let Some(incoming) = self.messages.named_mut(key) else { return };
+        if index >= incoming.packets || !incoming.store_packet(index, number) {
             return;
         }
-        shared.delivered(packet);
+        shared.report_delivered(packet);
         if incoming.received.len() == incoming.packets {
             self.drop_message(key);
             self.finished.insert(key.0, key.1);
-            shared.completed(packet);
+            shared.report_completed(packet);
             shared.say_finished(packet);
         }
     }
 
     /// Makes state for a message that is new; `false` for one that is over, or makes no sense.
-    fn know(&mut self, shared: &mut Shared, now: Time, packet: &Packet) -> bool {
+    fn ensure_known(&mut self, shared: &mut Shared, now: Time, packet: &Packet) -> bool {
         let key = (packet.src, packet.message);
-        if self.messages.find(key).is_some() {
+        if self.messages.find_key(key).is_some() {
             return true;
         }
         if self.finished.contains(key.0, key.1) {
@@ -127,10 +127,10 @@ impl Receiver {
             shared.say_finished(packet);
             return false;
         }
-        let Data { window, message_bytes, .. } = Data::read(packet);
+        let Data { window, message_bytes, .. } = Data::from_packet(packet);
         // The length comes from the wire: one of more packets than 32 bits can count is not a message.
-        let Ok(packets) = u32::try_from(shared.context.sizes.packets(message_bytes)) else { return false };
-        let terms = self.known.terms(&self.params, &shared.context, key.0);
+        let Ok(packets) = u32::try_from(shared.context.sizes.packets_of(message_bytes)) else { return false };
+        let terms = self.known.terms_for(&self.params, &shared.context, key.0);
         self.arrived += 1;
         let path = (shared.context.path)(key.0);
         let way = Time(control_rtt(&path, &shared.context.sizes).0 / 2);
@@ -139,23 +139,23 @@ impl Receiver {
             // dcPIM §3.1: the link is theirs for as long as they take.
             self.hold_off = window.min(packets);
             let takes = terms.slot.saturating_mul(packets.into());
-            incoming.until = now.saturating_add(takes).saturating_add(self.patience(&terms));
-            shared.timers.arm(incoming.until, TimerKey::Missing(key.0, key.1));
+            incoming.until = now.saturating_add(takes).saturating_add(self.resend_patience(&terms));
+            shared.timers.arm_deadline(incoming.until, TimerKey::Missing(key.0, key.1));
         }
         self.messages.insert(key, incoming);
         *self.senders.entry(key.0).or_default() += 1;
-        self.want(key);
-        self.arm(shared, now);
+        self.add_wanted(key);
+        self.arm_boundary(shared, now);
         true
     }
 
     /// Longest time that packets may be under way. dcPIM §3.5
-    fn patience(&self, terms: &Terms) -> Time {
-        terms.products(self.params.resend_wait).saturating_add(terms.slot.saturating_mul(OWN_LINK))
+    fn resend_patience(&self, terms: &Terms) -> Time {
+        terms.bdp_time(self.params.resend_wait).saturating_add(terms.slot.saturating_mul(OWN_LINK))
     }
 
     fn drop_message(&mut self, key: MessageId) {
-        self.unwant(key);
+        self.remove_wanted(key);
         let Some(mut incoming) = self.messages.remove(key) else { return };
         incoming.state.step(ReceiverEvent::Last);
         if let Some(messages) = self.senders.get_mut(&key.0) {
@@ -167,8 +167,8 @@ impl Receiver {
     }
 
     /// Adds a message to those that may be given tokens, if it may.
-    fn want(&mut self, key: MessageId) {
-        let Some(incoming) = self.messages.named(key) else { return };
+    fn add_wanted(&mut self, key: MessageId) {
+        let Some(incoming) = self.messages.named_mut(key) else { return };
         if incoming.is_eligible() {
             let rank = (incoming.to_come(), incoming.order, key.1);
             self.wanted.entry(key.0).or_default().insert(rank);
@@ -176,8 +176,8 @@ impl Receiver {
     }
 
     /// Takes it out again.
-    fn unwant(&mut self, key: MessageId) {
-        let Some(incoming) = self.messages.named(key) else { return };
+    fn remove_wanted(&mut self, key: MessageId) {
+        let Some(incoming) = self.messages.named_mut(key) else { return };
         let rank = (incoming.to_come(), incoming.order, key.1);
         if let Some(wanted) = self.wanted.get_mut(&key.0) {
             wanted.remove(&rank);
@@ -188,27 +188,27 @@ impl Receiver {
     }
 
     /// The wait for packets under way is over.
-    pub(super) fn overdue(&mut self, shared: &mut Shared, at: Time, now: Time, key: MessageId) {
-        let Some(incoming) = self.messages.named(key) else { return };
+    pub(super) fn check_overdue(&mut self, shared: &mut Shared, at: Time, now: Time, key: MessageId) {
+        let Some(incoming) = self.messages.named_mut(key) else { return };
         if incoming.until == at && !incoming.is_eligible() {
-            incoming.overdue();
-            self.want(key);
-            self.arm(shared, now);
+            incoming.end_wait();
+            self.add_wanted(key);
+            self.arm_boundary(shared, now);
         }
     }
 
     /// A sender offers channels.
-    pub(super) fn offer(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
-        let Busy { channels, prompt, round, packets } = Busy::read(packet);
+    pub(super) fn receive_offer(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let Busy { channels, prompt, round, packets } = Busy::from_packet(packet);
         let (epoch, round) = epoch_and_round(round);
         let (peer, message, tag) = (packet.src, packet.message, packet.tag);
-        let Some(began) = self.messages.named((peer, message)).map(|known| known.began) else { return };
+        let Some(began) = self.messages.named_mut((peer, message)).map(|known| known.began) else { return };
         // This host counts rounds by its own clock, and has not asked for that epoch yet.
         if epoch > self.epoch {
             return;
         }
-        put(&mut self.offers, Bid { peer, message, tag, epoch, round, packets, began, channels, prompt });
-        self.arm(shared, now);
+        put_bid(&mut self.offers, Bid { peer, message, tag, epoch, round, packets, began, channels, prompt });
+        self.arm_boundary(shared, now);
     }
 
     fn follows_simulator(&self) -> bool {
@@ -217,10 +217,10 @@ impl Receiver {
 
     /// Arms the next boundary at which there is something to do: the next epoch, or in one that this host takes part in,
     /// the next round.
-    fn arm(&mut self, shared: &mut Shared, now: Time) {
+    fn arm_boundary(&mut self, shared: &mut Shared, now: Time) {
         let Some(terms) = self.known.terms else { return };
         let pending = !self.got.is_empty() || !self.offers.is_empty();
-        let began = self.follows_simulator() || self.epoch == terms.schedule.epoch(now);
+        let began = self.follows_simulator() || self.epoch == terms.schedule.epoch_at(now);
         let at = match pending || began && !self.wanted.is_empty() {
             true => terms.schedule.next_boundary(now),
             false if self.wanted.is_empty() => return,
@@ -228,19 +228,19 @@ impl Receiver {
         };
         if self.armed.is_none_or(|armed| at < armed) {
             self.armed = Some(at);
-            shared.timers.arm(at, TimerKey::Boundary);
+            shared.timers.arm_deadline(at, TimerKey::Boundary);
         }
     }
 
     /// A round or a data phase begins. dcPIM §3.2
-    pub(super) fn boundary(&mut self, shared: &mut Shared, at: Time, now: Time) {
+    pub(super) fn boundary_due(&mut self, shared: &mut Shared, at: Time, now: Time) {
         // An earlier boundary was armed after this one, and has taken its place.
         if self.armed != Some(at) {
             return;
         }
         self.armed = None;
         let Some(terms) = self.known.terms else { return };
-        match terms.schedule.boundary(at) {
+        match terms.schedule.boundary_at(at) {
             Boundary::Data(epoch) => self.begin_data(shared, &terms, epoch, now),
             Boundary::Round(epoch, 1) => {
                 // The data phase of the last epoch begins in the same instant where phases are as long as matchings:
@@ -249,7 +249,7 @@ impl Receiver {
                     self.begin_data(shared, &terms, self.epoch, now);
                 }
                 self.begin_epoch(epoch);
-                self.request(shared, &terms, 1, now);
+                self.send_requests(shared, &terms, 1, now);
             }
             Boundary::Round(epoch, round)
                 if epoch == self.epoch || !self.offers.is_empty() || self.follows_simulator() =>
@@ -257,12 +257,12 @@ impl Receiver {
                 if epoch != self.epoch {
                     self.begin_epoch(epoch);
                 }
-                self.accept(shared, &terms, round - 1, now);
-                self.request(shared, &terms, round, now);
+                self.accept_offers(shared, &terms, round - 1, now);
+                self.send_requests(shared, &terms, round, now);
             }
             Boundary::Round(..) => {}
         }
-        self.arm(shared, now);
+        self.arm_boundary(shared, now);
     }
 
     /// Takes part in another epoch.
@@ -274,7 +274,7 @@ impl Receiver {
     }
 
     /// Channels on which a match of this epoch may begin at once.
-    fn idle(&self, terms: &Terms, now: Time) -> u32 {
+    fn idle_channels(&self, terms: &Terms, now: Time) -> u32 {
         let busy = match self.params.rules {
             Rules::Usual => self.in_use(now),
             // Those of a message that is over are not idle before the next epoch.
@@ -290,16 +290,18 @@ impl Receiver {
     }
 
     /// Channels that are not matched in this epoch.
-    fn free(&self, terms: &Terms) -> u32 {
+    fn free_channels(&self, terms: &Terms) -> u32 {
         terms.channels.saturating_sub(self.got.values().map(|got| got.channels).sum())
     }
 
     /// Asks every sender that has something for channels. dcPIM §3.2
-    fn request(&mut self, shared: &mut Shared, terms: &Terms, round: u64, now: Time) {
+    fn send_requests(&mut self, shared: &mut Shared, terms: &Terms, round: u64, now: Time) {
         // Requests of an earlier round that a slow wire has not taken yet would be answered too late.
-        shared.control.retain(|packet| packet.kind != PacketKind::Credit || Credit::read(packet).stage != 0);
-        let free = self.free(terms);
-        let idle = self.idle(terms, now);
+        shared
+            .control
+            .retain(|packet| packet.kind != PacketKind::Credit || Credit::from_packet(packet).stage != 0);
+        let free = self.free_channels(terms);
+        let idle = self.idle_channels(terms, now);
         if free == 0 {
             return;
         }
@@ -315,7 +317,9 @@ impl Receiver {
             let have = running + self.got.get(&peer).map_or(0, |got| got.channels);
             let packets = match self.params.rules {
                 Rules::Usual => packets,
-                Rules::Simulator => self.messages.named((peer, id)).map_or(packets, |known| known.missing()),
+                Rules::Simulator => {
+                    self.messages.named_mut((peer, id)).map_or(packets, |known| known.missing_packets())
+                }
             };
             if u64::from(have) * u64::from(terms.phase_packets) >= u64::from(packets) {
                 continue;
@@ -323,29 +327,29 @@ impl Receiver {
             let channels = (packets.div_ceil(terms.phase_packets) - have).min(free);
             // Asked of every sender, although they share the idle channels: `accept` divides what is offered.
             let prompt = if self.params.prompt { channels.min(idle) } else { 0 };
-            let round = number((self.epoch, round));
+            let round = round_number((self.epoch, round));
             let ask = Credit { stage: 0, channels, prompt, round, packets };
-            self.say(shared, (peer, id), ask);
+            self.send_control(shared, (peer, id), ask);
         }
     }
 
-    fn say<V: TypedView>(&mut self, shared: &mut Shared, (peer, id): MessageId, view: V) {
-        let Some(incoming) = self.messages.named((peer, id)) else { return };
+    fn send_control<V: TypedView>(&mut self, shared: &mut Shared, (peer, id): MessageId, view: V) {
+        let Some(incoming) = self.messages.named_mut((peer, id)) else { return };
         let packet = shared.control_view(view, peer, id, incoming.tag, incoming.entropy);
         shared.control.push_back(packet);
     }
 
     /// Takes the offers of a round, as far as channels are free. dcPIM §3.2
-    fn accept(&mut self, shared: &mut Shared, terms: &Terms, round: u64, now: Time) {
+    fn accept_offers(&mut self, shared: &mut Shared, terms: &Terms, round: u64, now: Time) {
         let mut offers = std::mem::take(&mut self.offers);
         let smallest = round <= self.params.smallest_rounds;
-        order(&mut offers, shared.context.host, (self.epoch, round), smallest);
-        let mut free = self.free(terms);
-        let mut idle = self.idle(terms, now);
+        sort_bids(&mut offers, shared.context.host, (self.epoch, round), smallest);
+        let mut free = self.free_channels(terms);
+        let mut idle = self.idle_channels(terms, now);
         for offer in offers {
             let channels = offer.channels.min(free);
             // The message may have ended since it was asked for.
-            if channels == 0 || self.messages.find((offer.peer, offer.message)).is_none() {
+            if channels == 0 || self.messages.find_key((offer.peer, offer.message)).is_none() {
                 continue;
             }
             let prompt = channels.min(offer.prompt).min(idle);
@@ -354,15 +358,15 @@ impl Receiver {
             let order = self.got.len();
             let first = Got { channels: 0, packets: offer.packets, order };
             self.got.entry(offer.peer).or_insert(first).channels += channels;
-            let round = number((self.epoch, round));
+            let round = round_number((self.epoch, round));
             let take = Credit { stage: 1, channels, prompt, round, packets: offer.packets };
-            self.say(shared, (offer.peer, offer.message), take);
+            self.send_control(shared, (offer.peer, offer.message), take);
             if prompt > 0 {
                 let ends = terms.schedule.data_phase(self.epoch);
                 let (peer, rank) = (offer.peer, PROMPT_RANK);
                 let channels = prompt + self.drop_prompt(peer, ends);
                 let prompt = Match { peer, channels, rank, prompt: true, ends, due: now };
-                self.begin(shared, terms, prompt, now);
+                self.begin_match(shared, terms, prompt, now);
             }
         }
     }
@@ -381,7 +385,7 @@ impl Receiver {
     /// The data phase of an epoch begins: its matches replace all others. dcPIM §3.5
     fn begin_data(&mut self, shared: &mut Shared, terms: &Terms, epoch: u64, now: Time) {
         if epoch == self.epoch {
-            self.accept(shared, terms, self.params.rounds, now);
+            self.accept_offers(shared, terms, self.params.rounds, now);
         }
         let before = std::mem::take(&mut self.matches);
         let got = std::mem::take(&mut self.got);
@@ -396,31 +400,31 @@ impl Receiver {
         for (peer, Got { channels, .. }) in got {
             let same = before.values().find(|m| m.peer == peer && m.channels == channels);
             let due = same.filter(|_| !self.follows_simulator()).map_or(now, |m| m.due.max(now));
-            self.begin(shared, terms, Match { peer, channels, rank, prompt: false, ends, due }, now);
+            self.begin_match(shared, terms, Match { peer, channels, rank, prompt: false, ends, due }, now);
             rank += channels;
         }
     }
 
-    fn begin(&mut self, shared: &mut Shared, terms: &Terms, new: Match, now: Time) {
+    fn begin_match(&mut self, shared: &mut Shared, terms: &Terms, new: Match, now: Time) {
         self.numbered = self.numbered.wrapping_add(1);
         let number = self.numbered;
         self.matches.insert(number, new);
         if new.due <= now {
-            self.give(shared, terms, number, now);
+            self.give_token(shared, terms, number, now);
         } else {
-            shared.timers.arm(new.due, TimerKey::Token(new.peer, number));
+            shared.timers.arm_deadline(new.due, TimerKey::Token(new.peer, number));
         }
     }
 
     /// A match's next token is due.
-    pub(super) fn tick(&mut self, shared: &mut Shared, now: Time, number: u32) {
+    pub(super) fn token_due(&mut self, shared: &mut Shared, now: Time, number: u32) {
         let Some(terms) = self.known.terms else { return };
-        self.give(shared, &terms, number, now);
-        self.arm(shared, now);
+        self.give_token(shared, &terms, number, now);
+        self.arm_boundary(shared, now);
     }
 
     /// Gives a token of a match, and arms the next one. dcPIM §3.5
-    fn give(&mut self, shared: &mut Shared, terms: &Terms, number: u32, now: Time) {
+    fn give_token(&mut self, shared: &mut Shared, terms: &Terms, number: u32, now: Time) {
         let Some(&current) = self.matches.get(&number) else { return };
         if now >= current.ends || !self.senders.contains_key(&current.peer) {
             self.matches.remove(&number);
@@ -440,46 +444,46 @@ impl Receiver {
             current.due = due;
         }
         if due < current.ends {
-            shared.timers.arm(due, TimerKey::Token(current.peer, number));
+            shared.timers.arm_deadline(due, TimerKey::Token(current.peer, number));
         }
     }
 
     fn give_one(&mut self, shared: &mut Shared, terms: &Terms, from: &Match, key: MessageId, now: Time) {
-        let patience = self.patience(terms);
-        let window_timeout = terms.products(self.params.window_timeout);
+        let patience = self.resend_patience(terms);
+        let window_timeout = terms.bdp_time(self.params.window_timeout);
         // Taken out before its numbers change, because it is found by the rank that they give.
-        self.unwant(key);
-        let Some(incoming) = self.messages.named(key) else { return };
-        let token = incoming.token(terms, from.channels, window_timeout, now);
+        self.remove_wanted(key);
+        let Some(incoming) = self.messages.named_mut(key) else { return };
+        let token = incoming.next_token(terms, from.channels, window_timeout, now);
         let packets = incoming.to_come().into();
         let waits = incoming.is_pass_over();
         if waits {
-            incoming.wait(now.saturating_add(patience));
-            shared.timers.arm(incoming.until, TimerKey::Missing(key.0, key.1));
+            incoming.wait_until(now.saturating_add(patience));
+            shared.timers.arm_deadline(incoming.until, TimerKey::Missing(key.0, key.1));
         }
-        self.want(key);
+        self.add_wanted(key);
         if let Some((index, number)) = token {
             let grace = terms.slot.saturating_mul(terms.channels.into());
             let lifetime = (from.ends - now).saturating_add(grace);
             let token = Token { index, count: 1, number, rank: from.rank, packets, lifetime };
-            self.say(shared, key, token);
+            self.send_control(shared, key, token);
         }
     }
 }
 
 impl ReceivingHalf<TimerKey> for Receiver {
-    fn probe(&self, id: MessageId, found: &mut Sink<'_>) {
+    fn probe_message(&self, id: MessageId, found: &mut Sink<'_>) {
         if let Some(incoming) = self.messages.named_now(id) {
-            found(&probes::OUTSTANDING, incoming.open().into());
+            found(&probes::OUTSTANDING, incoming.open_tokens().into());
         }
     }
 
     /// The sender is gone.
-    fn forget(&mut self, _: &mut Shared, _: Time, gone: Gone) {
-        for key in self.messages.covered(gone) {
+    fn forget_messages(&mut self, _: &mut Shared, _: Time, gone: Gone) {
+        for key in self.messages.covered_ids(gone) {
             self.drop_message(key);
         }
-        self.offers.retain(|bid| !gone.covers((bid.peer, bid.message)));
+        self.offers.retain(|bid| !gone.covers_message((bid.peer, bid.message)));
         if let Gone::Peer(peer) = gone {
             // The channels of this peer are idle now.
             let got = self.got.remove(&peer).map_or(0, |got| got.channels);
@@ -489,10 +493,10 @@ impl ReceivingHalf<TimerKey> for Receiver {
                 *busy = busy.saturating_sub(gone.channels);
             }
         }
-        self.finished.forget(gone);
+        self.finished.forget_gone(gone);
     }
 
-    fn live(&self) -> usize {
+    fn live_messages(&self) -> usize {
         self.messages.len()
     }
 }

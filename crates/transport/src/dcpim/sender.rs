@@ -1,6 +1,6 @@
 //! The sending half of dcPIM: announcements, answers to requests, and tokens.
 
-use super::matching::{Bid, epoch_and_round, number, order, put};
+use super::matching::{Bid, epoch_and_round, put_bid, round_number, sort_bids};
 use super::packets::{Busy, Credit, Data, Rts, Token};
 use super::{DcpimParams, Known, Shared, Terms, TimerKey};
 use crate::endpoint::{Gone, HostContext};
@@ -70,7 +70,7 @@ struct Booked {
 
 impl Booked {
     /// Makes `epoch` the one that is being matched.
-    fn roll(&mut self, epoch: u64) {
+    fn advance_epoch(&mut self, epoch: u64) {
         if epoch > self.epoch {
             // Channels that were matched longer ago are idle again.
             let running = if epoch == self.epoch + 1 { self.channels } else { 0 };
@@ -94,7 +94,7 @@ pub struct Sender {
 }
 
 /// Class of a message's data by its whole size: powers of seven. dcPIM §3.6
-fn class(packets: u32) -> u8 {
+fn data_class(packets: u32) -> u8 {
     let mut most = 7;
     let mut class = 1;
     while class < 6 && packets > most {
@@ -131,13 +131,13 @@ impl Sender {
         let asked = message.initial_window.share > 1 || message.initial_window.window.is_some();
         let bdp = if asked { context.bdp_packets(&path, &message.initial_window) } else { terms.bdp };
         let schedule = || {
-            let slot = context.sizes.slot(path.bottleneck);
+            let slot = context.sizes.slot_time(path.bottleneck);
             FirstWindowSchedule::new(message.initial_window, bdp, packets, slot, now)
         };
         (asked || packets <= terms.bdp).then(schedule)
     }
 
-    fn hold(&mut self, key: DefaultKey, rank: u32, packets: u64, held: Held) {
+    fn hold_token(&mut self, key: DefaultKey, rank: u32, packets: u64, held: Held) {
         let out = &mut self.messages[key];
         if out.waiting == 0 {
             out.ranked = packets;
@@ -149,28 +149,28 @@ impl Sender {
 
     /// Makes the free packets usable whose time has come.
     pub(super) fn release_first_window(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(key) = self.messages.find((peer, id)) else { return };
+        let Some(key) = self.messages.find_key((peer, id)) else { return };
         let out = &mut self.messages[key];
         let Some(initial_window) = &mut out.initial_window else { return };
         let (first, count) =
-            initial_window.release(&mut shared.timers, now, TimerKey::InitialWindow(peer, id));
+            initial_window.release_and_arm(&mut shared.timers, now, TimerKey::InitialWindow(peer, id));
         let packets = out.packets.into();
         for index in first..first + count {
-            self.hold(key, FREE, packets, Held { key, index, number: index, expires: Time::MAX });
+            self.hold_token(key, FREE, packets, Held { key, index, number: index, expires: Time::MAX });
         }
     }
 
     /// A receiver asks for channels, or takes some that it was offered.
-    pub(super) fn matching(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
-        let Some(key) = self.messages.find((packet.src, packet.message)) else { return };
-        let terms = self.known.terms(&self.params, &shared.context, packet.src);
-        let Credit { stage, channels, prompt, round, packets } = Credit::read(packet);
+    pub(super) fn receive_matching(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let Some(key) = self.messages.find_key((packet.src, packet.message)) else { return };
+        let terms = self.known.terms_for(&self.params, &shared.context, packet.src);
+        let Credit { stage, channels, prompt, round, packets } = Credit::from_packet(packet);
         let (epoch, round) = epoch_and_round(round);
         let out = &mut self.messages[key];
-        if out.idle.heard(now) {
+        if out.idle.mark_heard(now) {
             out.arm_timeout(shared, now);
         }
-        self.booked.roll(terms.schedule.epoch(now));
+        self.booked.advance_epoch(terms.schedule.epoch_at(now));
         // A request: the other stage takes what was offered.
         if stage == 0 {
             let bid = Bid {
@@ -185,7 +185,7 @@ impl Sender {
                 channels: channels.min(terms.channels),
                 prompt: prompt.min(terms.channels),
             };
-            put(&mut self.requests, bid);
+            put_bid(&mut self.requests, bid);
             self.answer_later(shared, &terms, now);
         } else if epoch == self.booked.epoch {
             self.booked.channels += channels.min(terms.channels);
@@ -201,12 +201,12 @@ impl Sender {
         // A later deadline finds that it is not the one in force any more.
         if self.answering.is_none_or(|armed| at < armed) {
             self.answering = Some(at);
-            shared.timers.arm(at, TimerKey::Answer);
+            shared.timers.arm_deadline(at, TimerKey::Answer);
         }
     }
 
     /// The middle of a round: offers channels to those that have asked by now. dcPIM §3.2
-    pub(super) fn answer(&mut self, shared: &mut Shared, at: Time, now: Time) {
+    pub(super) fn answer_requests(&mut self, shared: &mut Shared, at: Time, now: Time) {
         if self.answering != Some(at) {
             return;
         }
@@ -214,26 +214,26 @@ impl Sender {
         // Offers of an earlier round that a slow wire has not taken yet would arrive too late.
         shared.control.retain(|packet| packet.kind != PacketKind::Busy);
         let Some(first) = self.requests.first() else { return };
-        let terms = self.known.terms(&self.params, &shared.context, first.peer);
-        let (epoch, round) = terms.schedule.answers(at);
-        self.booked.roll(epoch);
+        let terms = self.known.terms_for(&self.params, &shared.context, first.peer);
+        let (epoch, round) = terms.schedule.answered_round(at);
+        self.booked.advance_epoch(epoch);
         let is_due = |bid: &Bid| (bid.epoch, bid.round) <= (epoch, round);
         let mut due: Vec<Bid> = self.requests.iter().copied().filter(is_due).collect();
         self.requests.retain(|bid| !is_due(bid));
-        order(&mut due, shared.context.host, (epoch, round), round <= self.params.smallest_rounds);
+        sort_bids(&mut due, shared.context.host, (epoch, round), round <= self.params.smallest_rounds);
         // Takes that came late may have booked more than there are.
         let mut free = terms.channels.saturating_sub(self.booked.channels);
         let mut idle = terms.channels.saturating_sub(self.booked.running + self.booked.prompt);
         for bid in due {
             let channels = bid.channels.min(free);
             // The message may be over by now.
-            let Some(key) = self.messages.find((bid.peer, bid.message)) else { continue };
+            let Some(key) = self.messages.find_key((bid.peer, bid.message)) else { continue };
             if channels == 0 {
                 continue;
             }
             let prompt = channels.min(bid.prompt).min(idle);
             (free, idle) = (free - channels, idle - prompt);
-            let round = number((bid.epoch, bid.round));
+            let round = round_number((bid.epoch, bid.round));
             let offer = Busy { channels, prompt, round, packets: bid.packets };
             let entropy = self.messages[key].message.entropy;
             let offer = shared.control_view(offer, bid.peer, bid.message, bid.tag, entropy);
@@ -245,11 +245,11 @@ impl Sender {
     }
 
     /// Permission for one packet.
-    pub(super) fn token(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
-        let Some(key) = self.messages.find((packet.src, packet.message)) else { return };
-        let Token { index, number, rank, packets, lifetime, .. } = Token::read(packet);
+    pub(super) fn receive_token(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let Some(key) = self.messages.find_key((packet.src, packet.message)) else { return };
+        let Token { index, number, rank, packets, lifetime, .. } = Token::from_packet(packet);
         let out = &mut self.messages[key];
-        if out.idle.heard(now) {
+        if out.idle.mark_heard(now) {
             out.arm_timeout(shared, now);
         }
         if index >= if out.message.responsive { out.packets } else { out.window } {
@@ -258,14 +258,14 @@ impl Sender {
         out.state.step(SenderEvent::Token);
         let held = Held { key, index, number, expires: now.saturating_add(lifetime) };
         // The rank comes from the wire, and must not reach that of free tokens.
-        self.hold(key, rank.max(FREE + 1), packets, held);
+        self.hold_token(key, rank.max(FREE + 1), packets, held);
     }
 
     /// The receiver has everything.
-    pub(super) fn finished(&mut self, shared: &mut Shared, packet: &Packet) {
+    pub(super) fn finish_message(&mut self, shared: &mut Shared, packet: &Packet) {
         if let Some(mut out) = self.messages.remove((packet.src, packet.message)) {
             out.state.step(SenderEvent::Finished);
-            shared.acknowledged(&out.message);
+            shared.report_acknowledged(&out.message);
         }
         self.drop_tokens();
     }
@@ -278,30 +278,30 @@ impl Sender {
 
     /// Announces a message again after silence.
     pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(key) = self.messages.find((peer, id)) else { return };
+        let Some(key) = self.messages.find_key((peer, id)) else { return };
         let out = &mut self.messages[key];
         let held = out.waiting > 0 || out.initial_window.as_ref().is_some_and(|w| w.next().is_some());
-        let timeout = out.timeout();
-        if !out.idle.expired(&mut shared.timers, now, held, timeout, TimerKey::Idle(peer, id)) {
+        let timeout = out.announce_timeout();
+        if !out.idle.has_expired(&mut shared.timers, now, held, timeout, TimerKey::Idle(peer, id)) {
             return;
         }
         out.state.step(SenderEvent::IdleTimeout);
-        out.announce(shared);
+        out.send_announcement(shared);
         out.arm_timeout(shared, now);
     }
 }
 
 impl SendingHalf<TimerKey> for Sender {
-    fn probe(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
+    fn probe_message(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
         if let Some(out) = self.messages.named_now(id) {
             found(&probes::PERMITTED, out.waiting.into());
         }
     }
 
     /// dcPIM §3.1: every message is announced; a short one leaves at once.
-    fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
-        let terms = self.known.terms(&self.params, &shared.context, message.dst);
-        let packets = shared.context.sizes.packets(message.bytes) as u32;
+    fn open_message(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+        let terms = self.known.terms_for(&self.params, &shared.context, message.dst);
+        let packets = shared.context.sizes.packets_of(message.bytes) as u32;
         let initial_window = Self::first_window(&shared.context, &terms, now, message, packets);
         let matching = terms.schedule.period.saturating_mul(2);
         let path = (shared.context.path)(message.dst);
@@ -312,7 +312,7 @@ impl SendingHalf<TimerKey> for Sender {
             order: self.opened,
             began: now,
             state: SenderState::Announced,
-            window: initial_window.as_ref().map_or(0, FirstWindowSchedule::window),
+            window: initial_window.as_ref().map_or(0, FirstWindowSchedule::window_packets),
             initial_window,
             departed: IndexWindow::default(),
             waiting: 0,
@@ -321,7 +321,7 @@ impl SendingHalf<TimerKey> for Sender {
             timeout: path.max_rtt.saturating_mul(3).saturating_add(matching),
             idle: IdleTimer::new(now, &path),
         };
-        out.announce(shared);
+        out.send_announcement(shared);
         out.arm_timeout(shared, now);
         self.messages.insert((message.dst, message.id), out);
         self.release_first_window(shared, now, message.dst, message.id);
@@ -337,12 +337,12 @@ impl SendingHalf<TimerKey> for Sender {
             if held.expires < now {
                 continue;
             }
-            out.idle.sent(now);
+            out.idle.mark_sent(now);
             let again = !out.departed.insert(held.index);
             let packet = shared.context.data_packet(&out.message, held.index, out.window);
-            let mut packet = Data { number: held.number, ..Data::read(&packet) }.on(packet);
-            packet.priority = class(out.packets);
-            packet.flags = PacketFlags::when(again, PacketFlags::AGAIN);
+            let mut packet = Data { number: held.number, ..Data::from_packet(&packet) }.put_on(packet);
+            packet.priority = data_class(out.packets);
+            packet.flags = PacketFlags::only_if(again, PacketFlags::AGAIN);
             return Some(packet);
         }
     }
@@ -353,35 +353,36 @@ impl SendingHalf<TimerKey> for Sender {
     }
 
     /// The receiver is gone.
-    fn forget(&mut self, shared: &mut Shared, gone: Gone) {
-        shared.fail(self.messages.forget(gone).iter().map(|out| out.message));
-        self.requests.retain(|bid| !gone.covers((bid.peer, bid.message)));
+    fn forget_messages(&mut self, shared: &mut Shared, gone: Gone) {
+        shared.fail_messages(self.messages.forget_gone(gone).iter().map(|out| out.message));
+        self.requests.retain(|bid| !gone.covers_message((bid.peer, bid.message)));
         self.drop_tokens();
     }
 
-    fn live(&self) -> usize {
+    fn live_messages(&self) -> usize {
         self.messages.len()
     }
 }
 
 impl Outgoing {
-    fn announce(&self, shared: &mut Shared) {
+    fn send_announcement(&self, shared: &mut Shared) {
         let message = &self.message;
         let rts = Rts { window: self.window, message_bytes: message.bytes };
-        let mut packet = rts.on(Packet::new(PacketKind::Rts, shared.context.host, message.dst, message.id));
+        let mut packet =
+            rts.put_on(Packet::new(PacketKind::Rts, shared.context.host, message.dst, message.id));
         packet.wire = shared.context.sizes.control;
         (packet.tag, packet.entropy) = (message.tag, message.entropy);
         shared.control.push_back(packet);
     }
 
     /// Silence after which the announcement is repeated.
-    fn timeout(&self) -> Time {
-        self.idle.doubled(self.timeout, MAX_BACKOFF)
+    fn announce_timeout(&self) -> Time {
+        self.idle.doubled_timeout(self.timeout, MAX_BACKOFF)
     }
 
     fn arm_timeout(&mut self, shared: &mut Shared, now: Time) {
         let key = TimerKey::Idle(self.message.dst, self.message.id);
-        self.idle.arm(&mut shared.timers, now.saturating_add(self.timeout()), key);
+        self.idle.arm_timer(&mut shared.timers, now.saturating_add(self.announce_timeout()), key);
     }
 }
 
@@ -392,6 +393,6 @@ mod tests {
     #[test]
     fn classes_are_powers_of_seven() {
         let ends = [1, 7, 8, 49, 50, 343, 344, 2401, 2402, 16_807, 16_808, u32::MAX];
-        assert_eq!(ends.map(class), [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]);
+        assert_eq!(ends.map(data_class), [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]);
     }
 }

@@ -41,7 +41,7 @@ headway_params::params! {
 
 impl EqdsParams {
     /// The parameters that all variants of the machine have.
-    fn common(&self) -> UetParams {
+    fn common_params(&self) -> UetParams {
         UetParams {
             spraying: self.spraying,
             entropies: self.entropies,
@@ -86,10 +86,10 @@ impl Transport for Eqds {
         ],
     };
 
-    fn endpoint(params: &EqdsParams, context: HostContext) -> UetEndpoint {
-        UetEndpoint::of(
+    fn make_endpoint(params: &EqdsParams, context: HostContext) -> UetEndpoint {
+        UetEndpoint::from_settings(
             Settings {
-                common: params.common(),
+                common: params.common_params(),
                 most: Most::Packets(params.window),
                 window: None,
                 credit: Some(CreditRules {
@@ -113,7 +113,7 @@ impl Promised for Eqds {
     /// 64 packets, whatever the path holds.
     const WIDEST_WINDOW: (u32, u32) = (0, 64);
 
-    fn promises(params: &EqdsParams, path: &Path, _: u64) -> Promises {
-        params.common().promises(path)
+    fn make_promises(params: &EqdsParams, path: &Path, _: u64) -> Promises {
+        params.common_params().repair_promises(path)
     }
 }

@@ -38,7 +38,7 @@ impl Burst {
         timeout: Time,
     ) -> Burst {
         Burst {
-            window: FirstWindow::new(initial_window.window(), params),
+            window: FirstWindow::new(initial_window.window_packets(), params),
             initial_window,
             released: 0,
             pushed: 0,
@@ -51,20 +51,20 @@ impl Burst {
     }
 
     /// Packets of it.
-    pub(super) fn size(&self) -> u32 {
-        self.initial_window.window()
+    pub(super) fn window_size(&self) -> u32 {
+        self.initial_window.window_packets()
     }
 
     /// Releases the packets whose time has come; returns the time of the next release.
-    pub(super) fn release(&mut self, now: Time) -> Option<Time> {
-        self.released += self.initial_window.take(now).1;
+    pub(super) fn release_packets(&mut self, now: Time) -> Option<Time> {
+        self.released += self.initial_window.take_released(now).1;
         self.initial_window.next()
     }
 
     /// The packet that leaves next: each one once, then the probe.
     pub(super) fn push(&mut self, now: Time) -> Option<Push> {
         // Credits may have brought packets before the wire came to them.
-        while self.pushed < self.size() && self.window.was_sent_again(self.pushed) {
+        while self.pushed < self.window_size() && self.window.was_sent_again(self.pushed) {
             self.pushed += 1;
         }
         if self.pushed < self.released {
@@ -72,9 +72,9 @@ impl Burst {
             self.departed.insert(self.pushed - 1);
             return Some(Push::Data(self.pushed - 1));
         }
-        let probe = self.pushed == self.size() && self.window.wants_probe();
+        let probe = self.pushed == self.window_size() && self.window.wants_probe();
         probe.then(|| {
-            self.window.probed();
+            self.window.mark_probed();
             // The probe is the last of the window: by then the answers to all of it should be here.
             self.overdue = now.saturating_add(self.timeout);
             Push::Probe
@@ -82,14 +82,14 @@ impl Burst {
     }
 
     /// The first packet that nothing is known of, if it has not left yet or it is time to send it again.
-    pub(super) fn unheard(&self, now: Time) -> Option<u32> {
+    pub(super) fn unheard_packet(&self, now: Time) -> Option<u32> {
         let known = self.window.first_unheard()?;
         let waited = self.unheard == Unheard::AtOnce || now >= self.overdue;
         (waited || !self.departed.contains(known)).then_some(known)
     }
 
     /// Packet `index` leaves with a credit. Returns true if it had left before.
-    pub(super) fn credited(&mut self, index: u32) -> bool {
+    pub(super) fn mark_credited(&mut self, index: u32) -> bool {
         self.window.sent_again(index);
         !self.departed.insert(index)
     }

@@ -10,12 +10,12 @@ use headway_units::Time;
 pub(super) const ONE: u64 = 1 << 32;
 
 /// A parameter as a share.
-pub(super) fn share(value: f64) -> u64 {
+pub(super) fn fixed_share(value: f64) -> u64 {
     (value * ONE as f64) as u64
 }
 
 /// `a` of `b`, both shares.
-fn times(a: u64, b: u64) -> u64 {
+fn times_share(a: u64, b: u64) -> u64 {
     ((u128::from(a) * u128::from(b)) >> 32) as u64
 }
 
@@ -41,23 +41,23 @@ const W_STEP: f64 = 0.05;
 
 impl CreditRate {
     /// The present rate, as a share of the highest.
-    pub(super) fn share(&self) -> f64 {
+    pub(super) fn rate_share(&self) -> f64 {
         self.rate as f64 / ONE as f64
     }
 
     /// Starts at the first rate, for a message of which `packets` packets are to be sent.
     pub(super) fn new(params: &Values, packets: u32, now: Time) -> CreditRate {
-        let alpha = share(params.alpha);
+        let alpha = fixed_share(params.alpha);
         let usual = params.adaptive_start.max(1);
         // `packets` comes from the wire, and 0 would be no rate at all.
         let rate = if u64::from(packets) < usual { alpha * u64::from(packets.max(1)) / usual } else { alpha };
         CreditRate {
             feedback: params.feedback,
-            target: share(params.target_loss),
-            w_min: share(params.w_min),
+            target: fixed_share(params.target_loss),
+            w_min: fixed_share(params.w_min),
             // The minimum holds where a scenario sets the two the wrong way round.
-            w_max: share(params.w_max.max(params.w_min)),
-            w: share(params.w_init),
+            w_max: fixed_share(params.w_max.max(params.w_min)),
+            w: fixed_share(params.w_init),
             // Never 0, because `gap` divides by it.
             rate: rate.max(1),
             increased: false,
@@ -68,33 +68,33 @@ impl CreditRate {
     }
 
     /// The mean gap to the next credit, if credits at full rate are `slot` apart.
-    pub(super) fn gap(&self, slot: Time) -> Time {
+    pub(super) fn credit_gap(&self, slot: Time) -> Time {
         // 128 bits, because a time times a share of 32 bits exceeds 64.
         Time((u128::from(slot.0) * u128::from(ONE) / u128::from(self.rate)).min(u64::MAX.into()) as u64)
     }
 
     /// A data packet tells of one credit used, and of `lost` ones before it that were not.
-    pub(super) fn used(&mut self, lost: u64) {
+    pub(super) fn count_credits(&mut self, lost: u64) {
         self.total += lost + 1;
         self.lost += lost;
     }
 
     /// Changes the rate if it has stood for a round trip and something is known about it. ExpressPass §3.2
-    pub(super) fn update(&mut self, now: Time, rtt: Time, slot: Time) {
+    pub(super) fn update_rate(&mut self, now: Time, rtt: Time, slot: Time) {
         let elapsed = now.saturating_sub(self.changed);
         // The effect of a change shows a round trip later; judged sooner, it would be made twice.
         if rtt == Time::ZERO || elapsed < rtt || self.total == 0 {
             return;
         }
         let target = match self.feedback {
-            Feedback::Adaptive => times(ONE.saturating_sub(self.rate), self.target),
+            Feedback::Adaptive => times_share(ONE.saturating_sub(self.rate), self.target),
             Feedback::Constant => self.target,
         };
         let loss = (u128::from(self.lost) * u128::from(ONE) / u128::from(self.total)) as u64;
         if loss > target {
-            self.decrease(loss, target, elapsed, slot);
+            self.decrease_rate(loss, target, elapsed, slot);
         } else {
-            self.increase(target);
+            self.increase_rate(target);
         }
         // The paper's rule aims at losing some credits even at the highest rate, and so has to exceed it.
         let most = match self.feedback {
@@ -107,11 +107,11 @@ impl CreditRate {
         (self.total, self.lost, self.changed) = (0, 0, now);
     }
 
-    fn increase(&mut self, target: u64) {
+    fn increase_rate(&mut self, target: u64) {
         let full = match self.feedback {
             Feedback::Adaptive => {
                 if self.increased {
-                    self.w = (self.w + share(W_STEP)).min(self.w_max);
+                    self.w = (self.w + fixed_share(W_STEP)).min(self.w_max);
                 }
                 ONE
             }
@@ -124,20 +124,20 @@ impl CreditRate {
         };
         self.increased = true;
         if self.rate < full {
-            self.rate = times(self.w.min(ONE), full) + times(ONE - self.w.min(ONE), self.rate);
+            self.rate = times_share(self.w.min(ONE), full) + times_share(ONE - self.w.min(ONE), self.rate);
         }
     }
 
-    fn decrease(&mut self, loss: u64, target: u64, elapsed: Time, slot: Time) {
+    fn decrease_rate(&mut self, loss: u64, target: u64, elapsed: Time, slot: Time) {
         let through = match self.feedback {
             Feedback::Adaptive => {
                 let used = u128::from(self.total - self.lost) * u128::from(slot.0) * u128::from(ONE);
                 // Bounded before the cast to 64 bits; above the present rate it has no effect anyway.
                 (used / u128::from(elapsed.0)).min((4 * ONE).into()) as u64
             }
-            Feedback::Constant => times(self.rate, ONE.saturating_sub(loss)),
+            Feedback::Constant => times_share(self.rate, ONE.saturating_sub(loss)),
         };
-        self.rate = self.rate.min(times(through, ONE + target)).max(1);
+        self.rate = self.rate.min(times_share(through, ONE + target)).max(1);
         self.w = (self.w / 2).max(self.w_min);
         self.increased = false;
     }
@@ -153,8 +153,8 @@ pub(super) fn greatest_share(params: &Values, packets: u64, round_trip: Time, sl
         let before = rate.rate;
         now = now.saturating_add(round_trip);
         // One credit is news enough: without losses the increase does not depend on their number.
-        rate.used(0);
-        rate.update(now, round_trip, slot);
+        rate.count_credits(0);
+        rate.update_rate(now, round_trip, slot);
         let round = round_trip.0 as f64 / slot.0.max(1) as f64 * before as f64 / ONE as f64;
         if left <= round || rate.rate <= before || now == Time::MAX {
             // A credit takes half a round trip: so much of the next round is on its way when the stop arrives.
@@ -175,82 +175,82 @@ mod tests {
     const SLOT: Time = Time::ps(1_297_600);
     const RTT: Time = Time::us(50);
 
-    fn start(preset: Preset, alpha: f64, w_init: f64) -> CreditRate {
-        CreditRate::new(&Values { alpha, w_init, ..Values::of(preset) }, 1000, Time::ZERO)
+    fn rate_from(preset: Preset, alpha: f64, w_init: f64) -> CreditRate {
+        CreditRate::new(&Values { alpha, w_init, ..Values::for_preset(preset) }, 1000, Time::ZERO)
     }
 
     /// Round trips without a loss until 95 % of the highest rate.
-    fn ramp(mut rate: CreditRate) -> u64 {
+    fn ramp_round_trips(mut rate: CreditRate) -> u64 {
         (1..100)
             .find(|n| {
-                rate.used(0);
-                rate.update(RTT * *n, RTT, SLOT);
+                rate.count_credits(0);
+                rate.update_rate(RTT * *n, RTT, SLOT);
                 // Rounded down at each step.
-                rate.rate + 16 >= share(0.95)
+                rate.rate + 16 >= fixed_share(0.95)
             })
             .expect("it gets there")
     }
 
     #[test]
     fn the_ramp_from_each_first_rate_takes_the_round_trips_that_it_should() {
-        assert_eq!(ramp(start(Preset::Paper, 0.5, 0.5)), 2);
-        assert_eq!(ramp(start(Preset::Paper, 0.0625, 0.0625)), 5);
-        assert_eq!(ramp(start(Preset::Released, 0.5, 0.5)), 4);
-        assert_eq!(ramp(start(Preset::Released, 0.0625, 0.0625)), 10);
+        assert_eq!(ramp_round_trips(rate_from(Preset::Paper, 0.5, 0.5)), 2);
+        assert_eq!(ramp_round_trips(rate_from(Preset::Paper, 0.0625, 0.0625)), 5);
+        assert_eq!(ramp_round_trips(rate_from(Preset::Released, 0.5, 0.5)), 4);
+        assert_eq!(ramp_round_trips(rate_from(Preset::Released, 0.0625, 0.0625)), 10);
     }
 
     #[test]
     fn a_rate_that_loses_too_much_falls_to_what_got_through() {
-        let mut rate = start(Preset::Released, 1.0, 0.5);
+        let mut rate = rate_from(Preset::Released, 1.0, 0.5);
         // 20 credits of 38.5 that a round trip at full rate has were used, 18 lost.
-        (0..19).for_each(|_| rate.used(0));
-        rate.used(18);
-        rate.update(RTT, RTT, SLOT);
+        (0..19).for_each(|_| rate.count_credits(0));
+        rate.count_credits(18);
+        rate.update_rate(RTT, RTT, SLOT);
         assert_eq!(rate.rate, (20 * u128::from(SLOT.0) * u128::from(ONE) / u128::from(RTT.0)) as u64);
-        assert_eq!((rate.w, rate.increased), (share(0.25), false));
+        assert_eq!((rate.w, rate.increased), (fixed_share(0.25), false));
         // Half the rate: a loss of 1/16 is aimed at.
         let half = rate.rate;
-        (0..31).for_each(|_| rate.used(0));
-        rate.used(1);
-        rate.update(RTT * 2, RTT, SLOT);
+        (0..31).for_each(|_| rate.count_credits(0));
+        rate.count_credits(1);
+        rate.update_rate(RTT * 2, RTT, SLOT);
         assert!(rate.rate > half && rate.increased);
     }
 
     #[test]
     fn the_papers_rule_loses_a_tenth_at_full_rate_and_stays() {
-        let mut rate = start(Preset::Paper, 1.0, 0.5);
+        let mut rate = rate_from(Preset::Paper, 1.0, 0.5);
         for n in 1..50 {
             // Ten credits in a hundred and ten are too many for a link.
-            (0..9).for_each(|_| rate.used(0));
-            rate.used(u64::from(rate.rate > share(1.05)));
-            rate.update(RTT * n, RTT, SLOT);
-            assert!(rate.rate <= share(1.1) && rate.rate > share(0.9), "{}", rate.rate);
+            (0..9).for_each(|_| rate.count_credits(0));
+            rate.count_credits(u64::from(rate.rate > fixed_share(1.05)));
+            rate.update_rate(RTT * n, RTT, SLOT);
+            assert!(rate.rate <= fixed_share(1.1) && rate.rate > fixed_share(0.9), "{}", rate.rate);
         }
         // A fifth is twice too much.
         rate.rate = ONE;
-        (0..8).for_each(|_| rate.used(0));
-        rate.used(2);
+        (0..8).for_each(|_| rate.count_credits(0));
+        rate.count_credits(2);
         // Set outright: `used` counts the credit that data came for as well.
         (rate.total, rate.lost) = (10, 2);
-        rate.update(RTT * 100, RTT, SLOT);
-        assert_eq!(rate.rate, times(times(ONE, ONE - ONE * 2 / 10), ONE + share(0.1)));
+        rate.update_rate(RTT * 100, RTT, SLOT);
+        assert_eq!(rate.rate, times_share(times_share(ONE, ONE - ONE * 2 / 10), ONE + fixed_share(0.1)));
     }
 
     #[test]
     fn nothing_changes_within_a_round_trip_or_without_news_and_one_credit_a_round_trip_remains() {
-        let mut rate = start(Preset::Released, 0.5, 0.5);
-        rate.used(0);
-        rate.update(Time(RTT.0 - 1), RTT, SLOT);
-        rate.update(RTT, Time::ZERO, SLOT);
-        assert_eq!((rate.rate, rate.total), (share(0.5), 1));
-        rate.update(RTT, RTT, SLOT);
+        let mut rate = rate_from(Preset::Released, 0.5, 0.5);
+        rate.count_credits(0);
+        rate.update_rate(Time(RTT.0 - 1), RTT, SLOT);
+        rate.update_rate(RTT, Time::ZERO, SLOT);
+        assert_eq!((rate.rate, rate.total), (fixed_share(0.5), 1));
+        rate.update_rate(RTT, RTT, SLOT);
         let raised = rate.rate;
-        assert!(raised > share(0.5));
-        rate.update(RTT * 9, RTT, SLOT);
+        assert!(raised > fixed_share(0.5));
+        rate.update_rate(RTT * 9, RTT, SLOT);
         assert_eq!(rate.rate, raised);
-        rate.used(10_000);
-        rate.update(RTT * 10, RTT, SLOT);
-        assert_eq!(rate.gap(SLOT).0 / 1000, RTT.0 / 1000);
+        rate.count_credits(10_000);
+        rate.update_rate(RTT * 10, RTT, SLOT);
+        assert_eq!(rate.credit_gap(SLOT).0 / 1000, RTT.0 / 1000);
     }
 
     /// A round trip holds 38.5 credits at the full rate.
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn short_messages_start_slower() {
-        let gap = |packets| CreditRate::new(&Values::default(), packets, Time::ZERO).gap(SLOT);
+        let gap = |packets| CreditRate::new(&Values::default(), packets, Time::ZERO).credit_gap(SLOT);
         assert_eq!(gap(40), SLOT * 2);
         assert_eq!(gap(1000), SLOT * 2);
         assert_eq!(gap(10), SLOT * 8);

@@ -39,36 +39,36 @@ impl HostLink {
         self.waiting.push_back(credit);
         // With others ahead of it, their departures lead to `watch`.
         if self.waiting.len() == 1 {
-            self.watch(shared, now);
+            self.arm_wake_up(shared, now);
         }
     }
 
     /// Takes the next credit if it may leave.
-    pub(super) fn take(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
+    pub(super) fn take_credit(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
         let first =
             self.waiting.front().filter(|credit| self.bucket.eligible_at(credit.wire.into()) <= now)?;
         self.bucket.take(now, first.wire.into());
         let credit = self.waiting.pop_front()?;
         self.bytes -= u64::from(credit.wire);
-        self.watch(shared, now);
+        self.arm_wake_up(shared, now);
         Some(credit)
     }
 
     /// Asks to be woken when the next credit may leave, if that is later.
-    fn watch(&mut self, shared: &mut Shared, now: Time) {
+    fn arm_wake_up(&mut self, shared: &mut Shared, now: Time) {
         let Some(credit) = self.waiting.front() else { return };
         let opens = self.bucket.eligible_at(credit.wire.into());
         // An earlier deadline looks again when it comes.
         if opens > now && opens < self.armed {
             self.armed = opens;
-            shared.timers.arm(opens, TimerKey::Line);
+            shared.timers.arm_deadline(opens, TimerKey::Line);
         }
     }
 
     /// A deadline has come: the driver will ask for packets. Another may be needed.
-    pub(super) fn woken(&mut self, shared: &mut Shared, now: Time) {
+    pub(super) fn line_due(&mut self, shared: &mut Shared, now: Time) {
         self.armed = Time::MAX;
-        self.watch(shared, now);
+        self.arm_wake_up(shared, now);
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -76,7 +76,7 @@ impl HostLink {
     }
 
     /// Credits dropped here so far.
-    pub(super) fn dropped(&self) -> u64 {
+    pub(super) fn dropped_credits(&self) -> u64 {
         self.dropped
     }
 

@@ -77,23 +77,23 @@ impl Transport for ExpressPass {
     };
 
     fn credit_bound(params: &ExpressPassParams, demand: &CreditDemand) -> Option<CreditBound> {
-        Some(bound(params, demand))
+        Some(credit_bound(params, demand))
     }
 
-    fn endpoint(params: &ExpressPassParams, context: HostContext) -> ExpressPassEndpoint {
-        ExpressPassEndpoint::of(params, None, context)
+    fn make_endpoint(params: &ExpressPassParams, context: HostContext) -> ExpressPassEndpoint {
+        ExpressPassEndpoint::with_values(params, None, context)
     }
 }
 
 impl Promised for ExpressPass {
     const FIRST_WINDOW: bool = false;
 
-    fn promises(params: &ExpressPassParams, path: &Path, packets: u64) -> Promises {
-        promises(params, path, packets)
+    fn make_promises(params: &ExpressPassParams, path: &Path, packets: u64) -> Promises {
+        repair_promises(params, path, packets)
     }
 }
 
-fn promises(params: &Values, path: &Path, packets: u64) -> Promises {
+fn repair_promises(params: &Values, path: &Path, packets: u64) -> Promises {
     let slot = credit_slot(params, path.bottleneck, &Sizes::default());
     // Gaps at the first rate: as many as a short message has credits, or a long one in a round trip.
     // A shorter message starts slower in proportion, so that its credits take as long as `adaptive_start` of them.
@@ -103,7 +103,7 @@ fn promises(params: &Values, path: &Path, packets: u64) -> Promises {
 }
 
 /// Credits of a receiver: their rate starts at its first value, and grows for as many round trips as the message needs.
-fn bound(params: &Values, demand: &CreditDemand) -> CreditBound {
+fn credit_bound(params: &Values, demand: &CreditDemand) -> CreditBound {
     let slot = credit_slot(params, demand.nic, &demand.sizes);
     CreditBound {
         share: greatest_share(&params.shared_by(demand.sharers), demand.packets, demand.round_trip, slot),
@@ -145,20 +145,21 @@ impl Transport for ExpressPassAeolus {
 
     fn credit_bound(params: &ExpressPassAeolusParams, demand: &CreditDemand) -> Option<CreditBound> {
         // The first window is a bandwidth-delay product of the message's share of the link.
-        let window =
-            demand.round_trip.0 / demand.sizes.slot(demand.nic).0.max(1) / u64::from(demand.sharers.max(1));
-        Some(CreditBound { at_once: demand.packets <= window, ..bound(&params.expresspass, demand) })
+        let window = demand.round_trip.0
+            / demand.sizes.slot_time(demand.nic).0.max(1)
+            / u64::from(demand.sharers.max(1));
+        Some(CreditBound { at_once: demand.packets <= window, ..credit_bound(&params.expresspass, demand) })
     }
 
-    fn endpoint(params: &ExpressPassAeolusParams, context: HostContext) -> ExpressPassEndpoint {
+    fn make_endpoint(params: &ExpressPassAeolusParams, context: HostContext) -> ExpressPassEndpoint {
         let aeolus = (params.aeolus.clone(), params.burst.clone());
-        ExpressPassEndpoint::of(&params.expresspass, Some(aeolus), context)
+        ExpressPassEndpoint::with_values(&params.expresspass, Some(aeolus), context)
     }
 }
 
 impl Promised for ExpressPassAeolus {
-    fn promises(params: &ExpressPassAeolusParams, path: &Path, packets: u64) -> Promises {
-        promises(&params.expresspass, path, packets)
+    fn make_promises(params: &ExpressPassAeolusParams, path: &Path, packets: u64) -> Promises {
+        repair_promises(&params.expresspass, path, packets)
     }
 }
 
@@ -199,16 +200,20 @@ pub struct CreditCounters {
 pub type ExpressPassEndpoint = Machine<ExpressPass>;
 
 impl ExpressPassEndpoint {
-    fn of(params: &Values, aeolus: Option<(AeolusParams, BurstParams)>, context: HostContext) -> Self {
+    fn with_values(
+        params: &Values,
+        aeolus: Option<(AeolusParams, BurstParams)>,
+        context: HostContext,
+    ) -> Self {
         Machine::new(Sender::new(params.clone(), aeolus), Receiver::new(params.clone(), &context), context)
     }
 
     /// Fate of credits so far.
-    pub fn credits(&self) -> CreditCounters {
-        let (received, wasted) = self.sender.credits();
+    pub fn credit_counters(&self) -> CreditCounters {
+        let (received, wasted) = self.sender.credit_counts();
         CreditCounters {
-            made: self.receiver.made(),
-            dropped: self.receiver.host_link.dropped(),
+            made: self.receiver.made_credits(),
+            dropped: self.receiver.host_link.dropped_credits(),
             received,
             wasted,
         }
@@ -220,36 +225,36 @@ impl TwoSided for ExpressPass {
     type Sender = Sender;
     type Receiver = Receiver;
 
-    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+    fn route_packet(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
         let Machine { sender, receiver, shared } = machine;
         match packet.kind {
-            PacketKind::Credit => sender.credit(shared, now, packet),
-            PacketKind::Data => receiver.data(shared, now, packet),
-            PacketKind::Rts => receiver.request(shared, now, packet),
-            PacketKind::CreditStop => receiver.stop(shared, now, packet),
-            PacketKind::Resend => sender.missing(shared, now, packet),
-            PacketKind::Probe => receiver.probe(shared, now, packet),
-            PacketKind::Ack => sender.acknowledged(shared, now, packet),
-            PacketKind::Finished => sender.finished(shared, packet),
+            PacketKind::Credit => sender.receive_credit(shared, now, packet),
+            PacketKind::Data => receiver.receive_data(shared, now, packet),
+            PacketKind::Rts => receiver.receive_request(shared, now, packet),
+            PacketKind::CreditStop => receiver.receive_stop(shared, now, packet),
+            PacketKind::Resend => sender.receive_missing(shared, now, packet),
+            PacketKind::Probe => receiver.receive_probe(shared, now, packet),
+            PacketKind::Ack => sender.receive_ack(shared, now, packet),
+            PacketKind::Finished => sender.finish_message(shared, packet),
             _ => {}
         }
     }
 
-    fn expired(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
+    fn handle_deadline(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
         let Machine { sender, receiver, shared } = machine;
         match key {
             TimerKey::Idle(peer, id) => sender.idle_timeout(shared, now, peer, id),
-            TimerKey::Credit(peer, id) => receiver.credit(shared, now, (peer, id)),
-            TimerKey::Missing(peer, id) => receiver.insist(shared, now, (peer, id)),
-            TimerKey::InitialWindow(peer, id) => sender.release(shared, now, peer, id),
-            TimerKey::Line => receiver.host_link.woken(shared, now),
+            TimerKey::Credit(peer, id) => receiver.credit_due(shared, now, (peer, id)),
+            TimerKey::Missing(peer, id) => receiver.request_again(shared, now, (peer, id)),
+            TimerKey::InitialWindow(peer, id) => sender.release_first_window(shared, now, peer, id),
+            TimerKey::Line => receiver.host_link.line_due(shared, now),
         }
     }
 
     /// Credits go first whenever they may leave. ExpressPass §3.1
     fn poll_transmit(machine: &mut Machine<Self>, now: Time) -> Option<Packet> {
         let Machine { sender, receiver, shared } = machine;
-        if let Some(credit) = receiver.host_link.take(shared, now) {
+        if let Some(credit) = receiver.host_link.take_credit(shared, now) {
             return Some(credit);
         }
         shared.control.pop_front().or_else(|| sender.poll_data(shared, now))
@@ -257,7 +262,7 @@ impl TwoSided for ExpressPass {
 
     fn poll_control(machine: &mut Machine<Self>, now: Time) -> Option<Packet> {
         let Machine { receiver, shared, .. } = machine;
-        receiver.host_link.take(shared, now).or_else(|| shared.pop_control())
+        receiver.host_link.take_credit(shared, now).or_else(|| shared.pop_control())
     }
 
     #[inline]

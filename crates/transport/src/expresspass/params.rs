@@ -111,7 +111,7 @@ impl Values {
     }
 
     /// The values of a preset.
-    pub fn of(preset: Preset) -> Values {
+    pub fn for_preset(preset: Preset) -> Values {
         let released = Values { preset, ..Values::default() };
         match preset {
             Preset::Released => released,
@@ -178,13 +178,17 @@ mod tests {
     #[test]
     fn a_preset_sets_what_is_not_said() {
         let mut params = ExpressPassParams::default();
-        assert_eq!(params.0, Values::of(Preset::Released), "declared defaults are those of the release");
+        assert_eq!(
+            params.0,
+            Values::for_preset(Preset::Released),
+            "declared defaults are those of the release"
+        );
         let word = |preset: Preset| ParamValue::Choice(preset.word().into());
         assert_eq!(params.set("alpha", ParamValue::Float(0.0625)), Ok(()));
         assert_eq!(params.set("preset", word(Preset::Paper)), Ok(()));
-        assert_eq!(params.0, Values { alpha: 0.0625, ..Values::of(Preset::Paper) });
+        assert_eq!(params.0, Values { alpha: 0.0625, ..Values::for_preset(Preset::Paper) });
         assert_eq!(params.set("preset", word(Preset::Ns2Defaults)), Ok(()));
-        assert_eq!(params.0, Values { alpha: 0.0625, ..Values::of(Preset::Ns2Defaults) });
+        assert_eq!(params.0, Values { alpha: 0.0625, ..Values::for_preset(Preset::Ns2Defaults) });
         assert!(params.set("rate", ParamValue::Int(1)).is_err());
     }
 }

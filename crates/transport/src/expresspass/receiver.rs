@@ -1,11 +1,11 @@
 //! The receiving half of ExpressPass: sends credits, at a rate that it learns from those that are lost.
 
-use super::feedback::{CreditRate, ONE, share};
+use super::feedback::{CreditRate, ONE, fixed_share};
 use super::host_link::{HostLink, credit_slot};
 use super::packets::{Ack, Credit, CreditStop, Data, Probe, Resend, Rts};
 use super::params::{JitterFrom, Values};
 use super::{Shared, TimerKey};
-use crate::aeolus::acknowledge;
+use crate::aeolus::acknowledge_first;
 use crate::endpoint::{EndpointEvent, Gone, HostContext};
 use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
@@ -117,17 +117,17 @@ impl Receiver {
     }
 
     /// Credits made so far.
-    pub(super) fn made(&self) -> u64 {
+    pub(super) fn made_credits(&self) -> u64 {
         self.made
     }
 
     /// ExpressPass §3.3: a request starts credits, at the first rate.
-    pub(super) fn request(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
-        self.requested(shared, now, packet, Rts::read(packet));
+    pub(super) fn receive_request(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        self.start_credits(shared, now, packet, Rts::from_packet(packet));
     }
 
     /// See [`Receiver::request`], for a request that is read off `packet`, or concluded from it.
-    fn requested(&mut self, shared: &mut Shared, now: Time, packet: &Packet, request: Rts) {
+    fn start_credits(&mut self, shared: &mut Shared, now: Time, packet: &Packet, request: Rts) {
         let key = (packet.src, packet.message);
         if self.finished.contains(key.0, key.1) {
             return shared.say_finished(packet);
@@ -147,7 +147,7 @@ impl Receiver {
             }
             None => {
                 // The length comes from the wire: one of more packets than 32 bits can count is not a message.
-                let Ok(packets) = u32::try_from(shared.context.sizes.packets(message_bytes)) else {
+                let Ok(packets) = u32::try_from(shared.context.sizes.packets_of(message_bytes)) else {
                     return;
                 };
                 let of_run = match self.params.jitter_from {
@@ -158,7 +158,7 @@ impl Receiver {
                 let hosts = u64::from(shared.context.host.0) << 32 | u64::from(key.0.0);
                 let seed = mix(hosts) ^ u64::from(key.1) ^ of_run;
                 let timeout = (shared.context.path)(key.0).max_rtt.saturating_mul(REPAIR_ROUND_TRIPS);
-                let pushed = packet.flags.has(PacketFlags::UNSCHEDULED);
+                let pushed = packet.flags.has_all(PacketFlags::UNSCHEDULED);
                 let first_window = if pushed { last.saturating_add(1).min(packets) } else { 0 };
                 let incoming = Incoming {
                     packets,
@@ -191,7 +191,7 @@ impl Receiver {
     }
 
     /// The next credit of a message is due.
-    pub(super) fn credit(&mut self, shared: &mut Shared, now: Time, key: Key) {
+    pub(super) fn credit_due(&mut self, shared: &mut Shared, now: Time, key: Key) {
         let due = |incoming: &Incoming| incoming.credit_due <= now;
         if self.messages.get(&key).is_some_and(due) {
             self.send_credit(shared, now, key);
@@ -201,7 +201,7 @@ impl Receiver {
     /// ExpressPass §3.2: the rate may change as a credit leaves; the next one follows after a gap with jitter.
     fn send_credit(&mut self, shared: &mut Shared, now: Time, key: Key) {
         let Some(incoming) = self.messages.get_mut(&key) else { return };
-        incoming.rate.update(now, incoming.rtt, self.slot);
+        incoming.rate.update_rate(now, incoming.rtt, self.slot);
         // The generator below owns no state: a credit that is dropped does not shift the draws of others.
         let lot =
             // The steps of SplitMix64, of which `mix` is the finaliser: the jitter of a credit follows from its number.
@@ -215,37 +215,38 @@ impl Receiver {
         incoming.credit = incoming.credit.saturating_add(1);
         self.made += 1;
         self.host_link.push(shared, now, credit);
-        let gap = jittered(incoming.rate.gap(self.slot), share(self.params.jitter), lot >> 32);
+        let gap =
+            jittered_gap(incoming.rate.credit_gap(self.slot), fixed_share(self.params.jitter), lot >> 32);
         incoming.credit_due = now.saturating_add(gap);
-        shared.timers.arm(incoming.credit_due, TimerKey::Credit(key.0, key.1));
+        shared.timers.arm_deadline(incoming.credit_due, TimerKey::Credit(key.0, key.1));
     }
 
     /// A packet of a first window, or the probe behind it, of a message whose request is lost stands for that.
-    fn announced(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+    fn conclude_request(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let (src, id) = (packet.src, packet.message);
         if !self.messages.contains_key(&(src, id)) && !self.finished.contains(src, id) {
             // A probe says these two where data packets do.
-            let Data { window, message_bytes, .. } = Data::read(packet);
-            let left = shared.context.sizes.packets(message_bytes) as u32;
+            let Data { window, message_bytes, .. } = Data::from_packet(packet);
+            let left = shared.context.sizes.packets_of(message_bytes) as u32;
             let last = window.saturating_sub(1);
             let request = Rts { last, share: 1, attempt: 1, left, message_bytes };
-            self.requested(shared, now, packet, request);
+            self.start_credits(shared, now, packet, request);
         }
     }
 
     /// Data tells which credits were used and which lost, and how long it took.
-    pub(super) fn data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+    pub(super) fn receive_data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
-        if packet.flags.has(PacketFlags::UNSCHEDULED) {
-            self.announced(shared, now, packet);
+        if packet.flags.has_all(PacketFlags::UNSCHEDULED) {
+            self.conclude_request(shared, now, packet);
         }
-        let index = Data::read(packet).index;
+        let index = Data::from_packet(packet).index;
         let Some(incoming) = self.messages.get_mut(&key).filter(|m| index < m.packets) else { return };
         incoming.state.step(ReceiverEvent::Data);
         // Before it is known whether the packet is a repetition: its credit was used either way.
-        incoming.learn(now, packet);
-        if packet.flags.has(PacketFlags::UNSCHEDULED) {
-            acknowledge(shared, Ack { index }, packet, PacketFlags(0));
+        incoming.learn_from_data(now, packet);
+        if packet.flags.has_all(PacketFlags::UNSCHEDULED) {
+            acknowledge_first(shared, Ack { index }, packet, PacketFlags(0));
         }
         if incoming.received.insert(index) {
             incoming.repeats = 0;
@@ -254,7 +255,7 @@ impl Receiver {
             shared.events.push_back(EndpointEvent::Delivered { tag, src, message, bytes });
             if incoming.is_complete() {
                 shared.events.push_back(EndpointEvent::Completed { tag, src, message });
-                return self.close(shared, key, packet);
+                return self.close_message(shared, key, packet);
             }
         }
         incoming.sent_up_to(shared, now, key, index);
@@ -263,12 +264,12 @@ impl Receiver {
     }
 
     /// ExpressPass §3.3: no more credits. Nothing that was sent can still be on its way behind this.
-    pub(super) fn stop(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+    pub(super) fn receive_stop(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
         if self.finished.contains(key.0, key.1) {
             return shared.say_finished(packet);
         }
-        let CreditStop { sent, attempt, left, .. } = CreditStop::read(packet);
+        let CreditStop { sent, attempt, left, .. } = CreditStop::from_packet(packet);
         // A stop of before the last request would end the credits that were asked for since.
         let Some(incoming) = self.messages.get_mut(&key).filter(|m| attempt >= m.attempt) else {
             return;
@@ -278,7 +279,7 @@ impl Receiver {
         incoming.state.step(ReceiverEvent::Stop);
         incoming.credit_due = Time::MAX;
         if incoming.is_complete() {
-            return self.close(shared, key, packet);
+            return self.close_message(shared, key, packet);
         }
         let end = sent.min(incoming.packets);
         if incoming.first_window > 0 && left == 0 {
@@ -294,19 +295,19 @@ impl Receiver {
     }
 
     /// The sender asks for the outcome of its first window: packets that have not arrived by now are lost. Aeolus §4
-    pub(super) fn probe(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+    pub(super) fn receive_probe(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         if self.finished.contains(packet.src, packet.message) {
             return shared.say_finished(packet);
         }
-        self.announced(shared, now, packet);
+        self.conclude_request(shared, now, packet);
         if self.messages.contains_key(&(packet.src, packet.message)) {
-            let ack = Ack { index: Probe::read(packet).index };
-            acknowledge(shared, ack, packet, PacketFlags::UNSCHEDULED);
+            let ack = Ack { index: Probe::from_packet(packet).index };
+            acknowledge_first(shared, ack, packet, PacketFlags::UNSCHEDULED);
         }
     }
 
     /// A message that is complete and gets no more credits is over.
-    fn close(&mut self, shared: &mut Shared, key: Key, packet: &Packet) {
+    fn close_message(&mut self, shared: &mut Shared, key: Key, packet: &Packet) {
         let closes = |m: &Incoming| m.state == ReceiverState::CloseWait;
         if self.messages.get(&key).is_some_and(closes)
             && let Some(mut incoming) = self.messages.remove(&key)
@@ -318,7 +319,7 @@ impl Receiver {
     }
 
     /// Missing packets have not come: they, or the request for them, may be lost.
-    pub(super) fn insist(&mut self, shared: &mut Shared, now: Time, key: Key) {
+    pub(super) fn request_again(&mut self, shared: &mut Shared, now: Time, key: Key) {
         let due = |m: &&mut Incoming| m.missing_due <= now;
         let Some(incoming) = self.messages.get_mut(&key).filter(due) else { return };
         incoming.missing_due = Time::MAX;
@@ -329,26 +330,26 @@ impl Receiver {
 
 impl ReceivingHalf<TimerKey> for Receiver {
     /// The sender is gone.
-    fn forget(&mut self, _: &mut Shared, _: Time, gone: Gone) {
-        self.host_link.retain(|credit| !gone.covers((credit.dst, credit.message)));
-        self.messages.retain(|key, _| !gone.covers(*key));
-        self.finished.forget(gone);
+    fn forget_messages(&mut self, _: &mut Shared, _: Time, gone: Gone) {
+        self.host_link.retain(|credit| !gone.covers_message((credit.dst, credit.message)));
+        self.messages.retain(|key, _| !gone.covers_message(*key));
+        self.finished.forget_gone(gone);
     }
 
-    fn probe(&self, id: MessageId, found: &mut Sink<'_>) {
+    fn probe_message(&self, id: MessageId, found: &mut Sink<'_>) {
         if let Some(incoming) = self.messages.get(&id) {
-            found(&CREDIT_RATE, incoming.rate.share());
+            found(&CREDIT_RATE, incoming.rate.rate_share());
             found(&CREDITS_OUT, f64::from(incoming.credit.wrapping_sub(incoming.expected)));
             found(&CREDIT_ROUND_TRIP, incoming.rtt.as_secs_f64());
         }
     }
 
-    fn live(&self) -> usize {
+    fn live_messages(&self) -> usize {
         self.messages.len()
     }
 
-    fn gauges(&self, _: Time) -> Vec<Gauge> {
-        vec![CREDITS_MADE.count(self.made), CREDITS_DROPPED.count(self.host_link.dropped())]
+    fn collect_gauges(&self, _: Time) -> Vec<Gauge> {
+        vec![CREDITS_MADE.count(self.made), CREDITS_DROPPED.count(self.host_link.dropped_credits())]
     }
 }
 
@@ -358,13 +359,13 @@ impl Incoming {
     }
 
     /// ExpressPass §3.2: a gap in the numbers of credits that come back is a loss of credits.
-    fn learn(&mut self, now: Time, packet: &Packet) {
-        let Data { credit, echo, .. } = Data::read(packet);
+    fn learn_from_data(&mut self, now: Time, packet: &Packet) {
+        let Data { credit, echo, .. } = Data::from_packet(packet);
         // Late, or never given: neither tells of a loss.
         if credit < self.expected || credit >= self.credit {
             return;
         }
-        self.rate.used((credit - self.expected).into());
+        self.rate.count_credits((credit - self.expected).into());
         self.expected = credit + 1;
         let sample = now.saturating_sub(echo);
         self.rtt = match self.rtt {
@@ -376,7 +377,7 @@ impl Incoming {
     /// All packets below `end` have been sent: names those that are missing and were not known to be.
     fn sent_up_to(&mut self, shared: &mut Shared, now: Time, key: Key, end: u32) {
         if end > self.sent {
-            self.miss(shared, now, key, self.sent..end);
+            self.request_missing(shared, now, key, self.sent..end);
             self.sent = end;
         }
     }
@@ -389,25 +390,31 @@ impl Incoming {
                 break;
             }
             let end = (from..self.sent).find(|i| self.received.contains(*i)).unwrap_or(self.sent);
-            self.miss(shared, now, key, from..end);
+            self.request_missing(shared, now, key, from..end);
             from = self.received.next_missing(end);
         }
     }
 
     /// Asks for packets that were sent and have not come.
-    fn miss(&mut self, shared: &mut Shared, now: Time, (peer, id): Key, range: std::ops::Range<u32>) {
+    fn request_missing(
+        &mut self,
+        shared: &mut Shared,
+        now: Time,
+        (peer, id): Key,
+        range: std::ops::Range<u32>,
+    ) {
         let missing = Resend { first: range.start, missing: range.end - range.start };
         shared.control.push_back(shared.control_view(missing, peer, id, self.tag, self.entropy));
         if self.missing_due == Time::MAX {
             let timeout = self.timeout.saturating_mul(1 << self.repeats.min(MAX_DOUBLINGS));
             self.missing_due = now.saturating_add(timeout);
-            shared.timers.arm(self.missing_due, TimerKey::Missing(peer, id));
+            shared.timers.arm_deadline(self.missing_due, TimerKey::Missing(peer, id));
         }
     }
 }
 
 /// A gap that deviates by up to `jitter` of itself, as `lot` says; both are shares.
-fn jittered(gap: Time, jitter: u64, lot: u64) -> Time {
+fn jittered_gap(gap: Time, jitter: u64, lot: u64) -> Time {
     let span = ((u128::from(gap.0) * u128::from(jitter)) >> 32) as u64;
     // From one span below the gap to one above.
     let offset = ((u128::from(span) * 2 * u128::from(lot)) >> 32) as u64;

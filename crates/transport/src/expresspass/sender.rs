@@ -69,62 +69,62 @@ struct Outgoing {
 
 impl Outgoing {
     /// Packets still to be sent.
-    fn left(&self) -> u32 {
-        let unresolved = self.burst.as_ref().map_or(0, |burst| burst.window.unresolved());
+    fn packets_left(&self) -> u32 {
+        let unresolved = self.burst.as_ref().map_or(0, |burst| burst.window.unresolved_packets());
         self.packets - self.next + self.again.len() as u32 + unresolved
     }
 
     /// Packets of the first window.
     fn first_window(&self) -> u32 {
-        self.burst.as_ref().map_or(0, Burst::size)
+        self.burst.as_ref().map_or(0, Burst::window_size)
     }
 
     /// A packet that goes to the receiver.
-    fn control<V: TypedView>(&self, shared: &Shared, view: V) -> Packet {
+    fn control_packet<V: TypedView>(&self, shared: &Shared, view: V) -> Packet {
         let m = &self.message;
         shared.control_view(view, m.dst, m.id, m.tag, m.entropy)
     }
 
     /// Arms the deadline for an answer, twice as far away for each repetition.
-    fn wait(&mut self, shared: &mut Shared, now: Time, timeout: Time) {
+    fn arm_answer_timer(&mut self, shared: &mut Shared, now: Time, timeout: Time) {
         let path = (shared.context.path)(self.message.dst);
-        self.due = now.saturating_add(path.doubled(timeout, self.repeats, MAX_DOUBLINGS));
-        shared.timers.arm(self.due, TimerKey::Idle(self.message.dst, self.message.id));
+        self.due = now.saturating_add(path.doubled_timeout(timeout, self.repeats, MAX_DOUBLINGS));
+        shared.timers.arm_deadline(self.due, TimerKey::Idle(self.message.dst, self.message.id));
     }
 
     /// ExpressPass §3.3: asks for credits, and says how many packets are to be sent.
-    fn request(&mut self, shared: &mut Shared, now: Time) {
+    fn request_credits(&mut self, shared: &mut Shared, now: Time) {
         self.requested = now;
         let (share, last) = (self.message.initial_window.share, self.first_window().checked_sub(1));
-        let flags = PacketFlags::when(last.is_some(), PacketFlags::UNSCHEDULED);
-        let (last, attempt, left) = (last.unwrap_or(0), self.attempt, self.left());
+        let flags = PacketFlags::only_if(last.is_some(), PacketFlags::UNSCHEDULED);
+        let (last, attempt, left) = (last.unwrap_or(0), self.attempt, self.packets_left());
         let request = Rts { last, share, attempt, left, message_bytes: self.message.bytes };
-        shared.control.push_back(Packet { flags, ..self.control(shared, request) });
-        self.wait(shared, now, self.retry);
+        shared.control.push_back(Packet { flags, ..self.control_packet(shared, request) });
+        self.arm_answer_timer(shared, now, self.retry);
     }
 
     /// Asks for credits again, after a stop.
     fn request_more(&mut self, shared: &mut Shared, now: Time, why: SenderEvent) {
         self.state.step(why);
         (self.attempt, self.repeats) = (self.attempt + 1, 0);
-        self.request(shared, now);
+        self.request_credits(shared, now);
     }
 
     /// ExpressPass §3.3: no more credits are needed; says which packets have been sent.
-    fn stop(&mut self, shared: &mut Shared, now: Time, linger: Time) {
-        let (sent, attempt, left) = (self.sent, self.attempt, self.left());
+    fn send_stop(&mut self, shared: &mut Shared, now: Time, linger: Time) {
+        let (sent, attempt, left) = (self.sent, self.attempt, self.packets_left());
         let stop = CreditStop { sent, attempt, left, message_bytes: self.message.bytes };
-        shared.control.push_back(self.control(shared, stop));
+        shared.control.push_back(self.control_packet(shared, stop));
         let timeout = match self.rtt {
             // No answer comes sooner than a round trip, and repetitions without waiting never end.
             Time::ZERO => linger.max((shared.context.path)(self.message.dst).base_rtt).max(Time(1)),
             rtt => rtt.saturating_mul(2),
         };
-        self.wait(shared, now, timeout);
+        self.arm_answer_timer(shared, now, timeout);
     }
 
     /// The packet for a credit. Aeolus §4: lost packets first, then new ones, then those that nothing is known of.
-    fn choose(&mut self, now: Time) -> Option<u32> {
+    fn choose_packet(&mut self, now: Time) -> Option<u32> {
         let lost = self.burst.as_ref().and_then(|burst| burst.window.first_lost());
         // Packets that the receiver names come first: it has a timer for them.
         if let Some(index) = self.again.pop_first().or(lost) {
@@ -134,28 +134,28 @@ impl Outgoing {
             self.next += 1;
             return Some(self.next - 1);
         }
-        self.burst.as_ref().and_then(|burst| burst.unheard(now))
+        self.burst.as_ref().and_then(|burst| burst.unheard_packet(now))
     }
 
     /// The data packet that a credit releases, if there is one.
-    fn data(&mut self, shared: &Shared, now: Time, credit: Credit) -> Option<Packet> {
-        let index = self.choose(now)?;
+    fn credited_packet(&mut self, shared: &Shared, now: Time, credit: Credit) -> Option<Packet> {
+        let index = self.choose_packet(now)?;
         let first_window = self.first_window();
         let again = match &mut self.burst {
-            Some(burst) if index < first_window => burst.credited(index),
+            Some(burst) if index < first_window => burst.mark_credited(index),
             _ => index < self.sent,
         };
         let packet = shared.context.data_packet(&self.message, index, first_window);
         // ExpressPass §3.2: the credit's number and time come back to its receiver.
         let Credit { number: credit, left: echo, .. } = credit;
-        let mut packet = Data { credit, echo, ..Data::read(&packet) }.on(packet);
-        packet.flags = PacketFlags::when(again, PacketFlags::AGAIN);
+        let mut packet = Data { credit, echo, ..Data::from_packet(&packet) }.put_on(packet);
+        packet.flags = PacketFlags::only_if(again, PacketFlags::AGAIN);
         self.sent = self.sent.max(index + 1);
         Some(packet)
     }
 
     /// The packet that leaves without a credit, if there is one.
-    fn push(&mut self, shared: &Shared, now: Time) -> Option<Packet> {
+    fn unscheduled_packet(&mut self, shared: &Shared, now: Time) -> Option<Packet> {
         let size = self.first_window();
         match self.burst.as_mut()?.push(now)? {
             Push::Data(index) => {
@@ -164,9 +164,9 @@ impl Outgoing {
                 Some(Packet { flags: PacketFlags::UNSCHEDULED, ..packet })
             }
             Push::Probe => {
-                let (attempt, left, message_bytes) = (self.attempt, self.left(), self.message.bytes);
+                let (attempt, left, message_bytes) = (self.attempt, self.packets_left(), self.message.bytes);
                 let probe = Probe { index: size - 1, window: size, attempt, left, message_bytes };
-                Some(Packet { flags: PacketFlags::UNSCHEDULED, ..self.control(shared, probe) })
+                Some(Packet { flags: PacketFlags::UNSCHEDULED, ..self.control_packet(shared, probe) })
             }
         }
     }
@@ -175,7 +175,7 @@ impl Outgoing {
     fn has_enough(&mut self, shared: &mut Shared, now: Time, linger: Time) {
         self.state.step(SenderEvent::Enough);
         self.credits = 0;
-        self.stop(shared, now, linger);
+        self.send_stop(shared, now, linger);
     }
 
     /// True if the credits of the last round trip, if they come again, are enough.
@@ -184,7 +184,7 @@ impl Outgoing {
         if now.saturating_sub(self.counted) < self.rtt {
             return false;
         }
-        let enough = factor > 0 && self.credits >= factor * u64::from(self.left());
+        let enough = factor > 0 && self.credits >= factor * u64::from(self.packets_left());
         (self.credits, self.counted) = (0, now);
         enough
     }
@@ -208,16 +208,16 @@ impl Sender {
     }
 
     /// Credits received, and those not used among them.
-    pub(super) fn credits(&self) -> (u64, u64) {
+    pub(super) fn credit_counts(&self) -> (u64, u64) {
         (self.received, self.wasted)
     }
 
     /// Lets the packets of a first window go whose time has come.
-    pub(super) fn release(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(key) = self.messages.find((peer, id)) else { return };
+    pub(super) fn release_first_window(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+        let Some(key) = self.messages.find_key((peer, id)) else { return };
         let Some(burst) = self.messages.get_mut(key).and_then(|out| out.burst.as_mut()) else { return };
-        if let Some(at) = burst.release(now) {
-            shared.timers.arm(at, TimerKey::InitialWindow(peer, id));
+        if let Some(at) = burst.release_packets(now) {
+            shared.timers.arm_deadline(at, TimerKey::InitialWindow(peer, id));
         }
         if !burst.queued {
             burst.queued = true;
@@ -226,28 +226,28 @@ impl Sender {
     }
 
     /// A packet of a first window has arrived, or the probe behind it. Aeolus §4
-    pub(super) fn acknowledged(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+    pub(super) fn receive_ack(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let linger = self.params.linger;
-        let Some(out) = self.messages.named((packet.src, packet.message)) else { return };
+        let Some(out) = self.messages.named_mut((packet.src, packet.message)) else { return };
         let Some(burst) = &mut out.burst else { return };
-        if packet.flags.has(PacketFlags::UNSCHEDULED) {
+        if packet.flags.has_all(PacketFlags::UNSCHEDULED) {
             burst.window.probe_answered();
         } else {
-            burst.window.acked(Ack::read(packet).index);
+            burst.window.mark_acked(Ack::from_packet(packet).index);
         }
         let asking = matches!(out.state, SenderState::Requested | SenderState::Receiving);
-        if asking && out.message.responsive && out.left() == 0 {
+        if asking && out.message.responsive && out.packets_left() == 0 {
             out.has_enough(shared, now, linger);
         }
     }
 
     /// ExpressPass §3: a credit releases a packet at once.
-    pub(super) fn credit(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+    pub(super) fn receive_credit(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         self.received += 1;
-        let credit = Credit::read(packet);
+        let credit = Credit::from_packet(packet);
         let (linger, early) = (self.params.linger, self.params.early_stop);
         let Some(out) =
-            self.messages.named((packet.src, packet.message)).filter(|out| credit.number > out.credit)
+            self.messages.named_mut((packet.src, packet.message)).filter(|out| credit.number > out.credit)
         else {
             self.wasted += 1;
             return;
@@ -266,14 +266,14 @@ impl Sender {
             out.state.step(SenderEvent::Credit);
         }
         out.credits += 1;
-        let data = out.data(shared, now, credit);
+        let data = out.credited_packet(shared, now, credit);
         let used = data.is_some();
         shared.control.extend(data);
         let enough = match out.state {
             // An application that stalls has more to send, and does not say so.
             _ if !out.message.responsive => false,
-            SenderState::Requested => out.left() == 0,
-            SenderState::Receiving => out.left() == 0 || out.has_enough_soon(now, early),
+            SenderState::Requested => out.packets_left() == 0,
+            SenderState::Receiving => out.packets_left() == 0 || out.has_enough_soon(now, early),
             SenderState::Stopped | SenderState::Done => false,
         };
         if enough {
@@ -283,16 +283,20 @@ impl Sender {
     }
 
     /// The receiver misses packets `index .. index + count` of those that were sent.
-    pub(super) fn missing(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+    pub(super) fn receive_missing(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let recovery = self.params.recovery;
-        let Some(out) = self.messages.named((packet.src, packet.message)) else { return };
-        let Resend { first, missing } = Resend::read(packet);
+        let Some(out) = self.messages.named_mut((packet.src, packet.message)) else { return };
+        let Resend { first, missing } = Resend::from_packet(packet);
         let end = first.saturating_add(missing).min(out.sent);
         if first >= end {
             return;
         }
         if let Some(burst) = &mut out.burst {
-            let all = if recovery == Recovery::GoBackN { burst.size() } else { end.min(burst.size()) };
+            let all = if recovery == Recovery::GoBackN {
+                burst.window_size()
+            } else {
+                end.min(burst.window_size())
+            };
             // From here on they count as sent again.
             (first..all).for_each(|index| burst.window.sent_again(index));
         }
@@ -309,9 +313,9 @@ impl Sender {
     /// Nothing was heard of a request or a stop.
     pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let linger = self.params.linger;
-        let Some(out) = self.messages.named((peer, id)).filter(|out| out.due <= now) else { return };
+        let Some(out) = self.messages.named_mut((peer, id)).filter(|out| out.due <= now) else { return };
         out.due = Time::MAX;
-        if out.state == SenderState::Stopped && out.left() > 0 {
+        if out.state == SenderState::Stopped && out.packets_left() > 0 {
             // It stopped early, and the credits after that were not enough.
             return out.request_more(shared, now, SenderEvent::More);
         }
@@ -321,36 +325,36 @@ impl Sender {
         out.repeats = if heard { 0 } else { out.repeats + 1 };
         out.credits = 0;
         match out.state {
-            SenderState::Requested => out.request(shared, now),
-            SenderState::Stopped => out.stop(shared, now, linger),
+            SenderState::Requested => out.request_credits(shared, now),
+            SenderState::Stopped => out.send_stop(shared, now, linger),
             SenderState::Receiving | SenderState::Done => {}
         }
     }
 
     /// The receiver has all of it.
-    pub(super) fn finished(&mut self, shared: &mut Shared, packet: &Packet) {
+    pub(super) fn finish_message(&mut self, shared: &mut Shared, packet: &Packet) {
         if let Some(mut out) = self.messages.remove((packet.src, packet.message)) {
             out.state.step(SenderEvent::Finished);
-            shared.acknowledged(&out.message);
+            shared.report_acknowledged(&out.message);
         }
     }
 }
 
 impl SendingHalf<TimerKey> for Sender {
-    fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+    fn open_message(&mut self, shared: &mut Shared, now: Time, message: &Message) {
         let path = (shared.context.path)(message.dst);
-        let packets = shared.context.sizes.packets(message.bytes) as u32;
+        let packets = shared.context.sizes.packets_of(message.bytes) as u32;
         let burst = self.aeolus.as_ref().map(|(aeolus, params)| {
             let context = &shared.context;
             let bdp = context.bdp_packets(&path, &message.initial_window);
-            let slot = context.sizes.slot(path.bottleneck);
+            let slot = context.sizes.slot_time(path.bottleneck);
             let initial_window = FirstWindowSchedule::new(message.initial_window, bdp, packets, slot, now);
             Burst::new(initial_window, (aeolus, params.unheard), path.max_rtt)
         });
         let mut out = Outgoing {
             message: *message,
             packets,
-            next: burst.as_ref().map_or(0, Burst::size),
+            next: burst.as_ref().map_or(0, Burst::window_size),
             sent: 0,
             again: BTreeSet::new(),
             state: SenderState::Requested,
@@ -365,16 +369,16 @@ impl SendingHalf<TimerKey> for Sender {
             due: Time::MAX,
             burst,
         };
-        out.request(shared, now);
+        out.request_credits(shared, now);
         self.messages.insert((message.dst, message.id), out);
-        self.release(shared, now, message.dst, message.id);
+        self.release_first_window(shared, now, message.dst, message.id);
     }
 
     /// The next packet of a first window, for a wire that nothing else wants.
     fn poll_data(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
         loop {
             let out = self.messages.get_mut(*self.bursts.front()?);
-            if let Some(packet) = out.and_then(|out| out.push(shared, now)) {
+            if let Some(packet) = out.and_then(|out| out.unscheduled_packet(shared, now)) {
                 return Some(packet);
             }
             let done = self.bursts.pop_front().and_then(|key| self.messages.get_mut(key));
@@ -390,18 +394,18 @@ impl SendingHalf<TimerKey> for Sender {
     }
 
     /// The receiver is gone.
-    fn forget(&mut self, shared: &mut Shared, gone: Gone) {
-        shared.fail(self.messages.forget(gone).iter().map(|out| out.message));
+    fn forget_messages(&mut self, shared: &mut Shared, gone: Gone) {
+        shared.fail_messages(self.messages.forget_gone(gone).iter().map(|out| out.message));
         self.bursts.retain(|&key| self.messages.contains_key(key));
     }
 
-    fn probe(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
+    fn probe_message(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
         if let Some(out) = self.messages.named_now(id).filter(|out| out.rtt > Time::ZERO) {
             found(&FIRST_ROUND_TRIP, out.rtt.as_secs_f64());
         }
     }
 
-    fn live(&self) -> usize {
+    fn live_messages(&self) -> usize {
         self.messages.len()
     }
 }

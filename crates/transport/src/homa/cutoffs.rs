@@ -28,7 +28,7 @@ impl Priorities {
             0 => all / 2,
             n => n as u8,
         };
-        let mut cutoffs = settings.cutoffs();
+        let mut cutoffs = settings.unscheduled_cutoffs();
         // Only where none is set: one of a scenario's might fall between those of Linux.
         if cutoffs == [0; CUTOFFS] {
             cutoffs[..LINUX_CUTOFFS.len()].copy_from_slice(&LINUX_CUTOFFS);
@@ -45,18 +45,18 @@ impl Priorities {
     }
 
     /// Classes of scheduled packets.
-    pub(super) fn scheduled(&self) -> u32 {
+    pub(super) fn scheduled_classes(&self) -> u32 {
         u32::from(self.all - self.unscheduled).max(1)
     }
 
     /// Scheduled classes that lengths are sorted into.
     fn scheduled_by_length(&self) -> usize {
         // Seven cut-offs tell eight levels apart.
-        (self.scheduled() as usize).min(CUTOFFS + 1)
+        (self.scheduled_classes() as usize).min(CUTOFFS + 1)
     }
 
     /// The lowest class.
-    pub(super) fn lowest(&self) -> u8 {
+    pub(super) fn lowest_class(&self) -> u8 {
         self.all
     }
 
@@ -99,7 +99,7 @@ impl Priorities {
     /// that a newcomer finds a higher one free, or the highest; where there are too few, the last share one.
     /// Homa §3.4
     fn of_rank(&self, rank: usize, active: usize) -> u8 {
-        let all = self.scheduled() as usize;
+        let all = self.scheduled_classes() as usize;
         let levels = match self.from {
             ScheduledFrom::Lowest => all.min(active.max(1)),
             ScheduledFrom::Highest => all,
@@ -127,7 +127,7 @@ pub(super) fn bytes_from(bytes: u64, index: u32, sizes: &Sizes) -> u64 {
 /// least one is left for the scheduled ones. The cut-offs give each of their levels as many bytes.
 ///
 /// If scheduled priorities follow a length, their cut-offs give each of their levels as many scheduled bytes.
-pub(super) fn tune(settings: &mut Settings, traffic: &Traffic) {
+pub(super) fn tune_priorities(settings: &mut Settings, traffic: &Traffic) {
     tune_unscheduled(settings, traffic);
     tune_scheduled(settings, traffic);
 }
@@ -145,7 +145,7 @@ fn window_of(settings: &Settings, traffic: &Traffic) -> u64 {
 fn tune_unscheduled(settings: &mut Settings, traffic: &Traffic) {
     let priorities = settings.priorities;
     // Cut-offs that a scenario sets turn all of it off, the number of levels included.
-    if priorities < 2 || settings.cutoffs() != [0; CUTOFFS] || traffic.sizes.is_empty() {
+    if priorities < 2 || settings.unscheduled_cutoffs() != [0; CUTOFFS] || traffic.sizes.is_empty() {
         return;
     }
     let window = window_of(settings, traffic);
@@ -169,7 +169,9 @@ fn tune_unscheduled(settings: &mut Settings, traffic: &Traffic) {
     ];
     for (level, field) in (1..levels).zip(fields) {
         let wanted = all * level as f64 / levels as f64;
-        *field = smallest(|size| unscheduled_up_to(traffic, window, settings.unscheduled_by, size) >= wanted);
+        *field = smallest_enough(|size| {
+            unscheduled_up_to(traffic, window, settings.unscheduled_by, size) >= wanted
+        });
     }
 }
 
@@ -208,7 +210,7 @@ fn tune_scheduled(settings: &mut Settings, traffic: &Traffic) {
     ];
     for (level, field) in (1..levels).zip(fields) {
         let wanted = all * level as f64 / levels as f64;
-        *field = smallest(|size| scheduled_up_to(traffic, window, by, size) >= wanted);
+        *field = smallest_enough(|size| scheduled_up_to(traffic, window, by, size) >= wanted);
     }
 }
 
@@ -228,7 +230,7 @@ fn scheduled_up_to(traffic: &Traffic, window: u64, by: ScheduledBy, size: u64) -
 }
 
 /// The smallest size of at least one byte that is enough.
-fn smallest(enough: impl Fn(u64) -> bool) -> u64 {
+fn smallest_enough(enough: impl Fn(u64) -> bool) -> u64 {
     // If one size is enough, so is every larger one: halving finds the smallest.
     let (mut low, mut high) = (1, u64::MAX);
     while low < high {
@@ -250,11 +252,11 @@ mod tests {
     use headway_units::{Rate, Time};
 
     /// Sizes with equal weights on a path of ten packets.
-    fn traffic(sizes: &[u64]) -> Traffic {
+    fn traffic_of_sizes(sizes: &[u64]) -> Traffic {
         let weight = 1.0 / sizes.len() as f64;
         let nic = Rate::gbps(10);
         let packet = Sizes::default();
-        let rtt = packet.slot(nic) * 10;
+        let rtt = packet.slot_time(nic) * 10;
         Traffic {
             sizes: sizes.iter().map(|&bytes| (bytes, weight)).collect(),
             mean: sizes.iter().sum::<u64>() as f64 * weight,
@@ -276,31 +278,31 @@ mod tests {
     fn each_unscheduled_level_gets_as_many_bytes() {
         // Half of the bytes are unscheduled: 14600 of a message of 29200.
         let mut settings = Settings { unscheduled_by: UnscheduledBy::Remaining, ..Settings::default() };
-        tune(&mut settings, &traffic(&[29_200]));
+        tune_priorities(&mut settings, &traffic_of_sizes(&[29_200]));
         assert_eq!(settings.unscheduled_levels, 4);
-        assert_eq!(settings.cutoffs(), [18_250, 21_900, 25_550, 0, 0, 0, 0]);
+        assert_eq!(settings.unscheduled_cutoffs(), [18_250, 21_900, 25_550, 0, 0, 0, 0]);
         // Messages of 1, 2 and 3 units by length: six units of bytes, three levels of two.
         let mut settings =
             Settings { unscheduled_by: UnscheduledBy::Length, unscheduled_levels: 3, ..Settings::default() };
-        tune(&mut settings, &traffic(&[1000, 2000, 3000]));
-        assert_eq!(settings.cutoffs(), [2000, 3000, 0, 0, 0, 0, 0]);
+        tune_priorities(&mut settings, &traffic_of_sizes(&[1000, 2000, 3000]));
+        assert_eq!(settings.unscheduled_cutoffs(), [2000, 3000, 0, 0, 0, 0, 0]);
     }
 
     #[test]
     fn short_messages_leave_one_level_to_scheduled_packets_and_long_ones_take_all_but_one() {
         let mut short = Settings::default();
-        tune(&mut short, &traffic(&[100, 200]));
-        assert_eq!((short.unscheduled_levels, Priorities::new(&short).scheduled()), (7, 1));
+        tune_priorities(&mut short, &traffic_of_sizes(&[100, 200]));
+        assert_eq!((short.unscheduled_levels, Priorities::new(&short).scheduled_classes()), (7, 1));
         let mut long = Settings::default();
-        tune(&mut long, &traffic(&[100_000_000]));
-        assert_eq!((long.unscheduled_levels, Priorities::new(&long).scheduled()), (1, 7));
+        tune_priorities(&mut long, &traffic_of_sizes(&[100_000_000]));
+        assert_eq!((long.unscheduled_levels, Priorities::new(&long).scheduled_classes()), (1, 7));
     }
 
     #[test]
     fn what_a_scenario_says_stands() {
         let said = Settings { unscheduled_levels: 2, cutoff_1: 5000, ..Settings::default() };
         let mut tuned = said.clone();
-        tune(&mut tuned, &traffic(&[29_200]));
+        tune_priorities(&mut tuned, &traffic_of_sizes(&[29_200]));
         assert_eq!(tuned, said);
     }
 
@@ -309,7 +311,7 @@ mod tests {
         let priorities = Priorities::new(&Settings::default());
         let classes = [1, 200, 201, 2800, 15_000, 15_001].map(|bytes| priorities.of_size(bytes));
         assert_eq!(classes, [1, 1, 2, 2, 3, 4]);
-        assert_eq!(priorities.scheduled(), 4);
+        assert_eq!(priorities.scheduled_classes(), 4);
     }
 
     #[test]
@@ -318,7 +320,7 @@ mod tests {
         let sizes = [29_200, 43_800, 73_000, 116_800];
         let tuned = |scheduled_by| {
             let mut settings = Settings { unscheduled_levels: 4, scheduled_by, ..Settings::default() };
-            tune(&mut settings, &traffic(&sizes));
+            tune_priorities(&mut settings, &traffic_of_sizes(&sizes));
             settings
         };
         assert_eq!(
@@ -331,13 +333,14 @@ mod tests {
         // All four pass the last 14600 bytes before the window: 12775 of each are 51100.
         let rest = tuned(ScheduledBy::RemainingLength);
         assert_eq!(rest.scheduled_cutoffs()[0], 14_600 + 12_775);
-        let share = |cutoff| scheduled_up_to(&traffic(&sizes), 14_600, ScheduledBy::RemainingLength, cutoff);
+        let share =
+            |cutoff| scheduled_up_to(&traffic_of_sizes(&sizes), 14_600, ScheduledBy::RemainingLength, cutoff);
         for (level, cutoff) in (1..4).zip(rest.scheduled_cutoffs()) {
             assert!((share(cutoff) - 12_775.0 * f64::from(level)).abs() < 1.0, "level {level}: {cutoff}");
         }
         let said = Settings { scheduled_cutoff_1: 5000, ..whole };
         let mut again = said.clone();
-        tune(&mut again, &traffic(&[1_000_000]));
+        tune_priorities(&mut again, &traffic_of_sizes(&[1_000_000]));
         assert_eq!(again, said, "what a scenario says stands");
     }
 

@@ -70,7 +70,7 @@ impl Incoming {
     /// A message that `packet` is the first to speak of.
     pub(super) fn new(packet: &Packet, packets: u32, order: u64, now: Time) -> Incoming {
         // A probe says these two where data packets do.
-        let Data { window, message_bytes, .. } = Data::read(packet);
+        let Data { window, message_bytes, .. } = Data::from_packet(packet);
         let window = window.clamp(1, packets);
         Incoming {
             packets,
@@ -99,33 +99,33 @@ impl Incoming {
     }
 
     /// Packets still to be received: its rank. Homa §3.5
-    pub(super) fn remaining(&self) -> u32 {
+    pub(super) fn remaining_packets(&self) -> u32 {
         self.packets - self.received.len()
     }
 
     /// Permissions that the whole message takes.
-    fn needed(&self) -> u32 {
+    fn needed_permissions(&self) -> u32 {
         self.packets.saturating_add(self.first.in_vain())
     }
 
     /// Permissions still to be given.
-    pub(super) fn ungranted(&self) -> u32 {
-        self.needed().saturating_sub(self.granted)
+    pub(super) fn ungranted_packets(&self) -> u32 {
+        self.needed_permissions().saturating_sub(self.granted)
     }
 
     /// Packets permitted that have neither arrived nor been written off.
-    pub(super) fn outstanding(&self) -> u32 {
+    pub(super) fn outstanding_packets(&self) -> u32 {
         self.granted.saturating_sub(self.received.len().saturating_add(self.first.in_vain()))
     }
 
     /// A packet arrived that had not.
-    pub(super) fn progress(&mut self, now: Time) {
+    pub(super) fn mark_progress(&mut self, now: Time) {
         (self.active, self.attempts) = (now, 0);
         self.state.step(ReceiverEvent::Data);
     }
 
     /// Permits `count` more packets, in a class. Homa §3.3
-    pub(super) fn grant(&mut self, shared: &mut Shared, (peer, id): Key, count: u32, class: u8) {
+    pub(super) fn grant_packets(&mut self, shared: &mut Shared, (peer, id): Key, count: u32, class: u8) {
         self.state.step(ReceiverEvent::Grant);
         self.class = Some(class);
         // Permissions for lost packets come on top of the message's, and name none beyond its end. Aeolus §4
@@ -142,16 +142,16 @@ impl Incoming {
     /// which they leave. Without that, a receiver would ask for packets that its sender has not come to yet.
     fn idle_timeout(&self, backoff: u32) -> Time {
         let timeout = self.timeout.saturating_mul(1 << self.attempts.min(backoff));
-        timeout.saturating_add(self.leaving.of(self.outstanding()))
+        timeout.saturating_add(self.leaving.extra_time(self.outstanding_packets()))
     }
 
-    fn arm(&self, shared: &mut Shared, (peer, id): Key, at: Time) {
-        shared.timers.arm(at, TimerKey::Missing(peer, id));
+    fn arm_missing_timer(&self, shared: &mut Shared, (peer, id): Key, at: Time) {
+        shared.timers.arm_deadline(at, TimerKey::Missing(peer, id));
     }
 
     /// Looks for packets in a while, if any are on their way and nothing is due.
-    pub(super) fn watch(&mut self, shared: &mut Shared, key: Key, now: Time, backoff: u32) {
-        if self.wait == Wait::Nothing && self.outstanding() > 0 {
+    pub(super) fn watch_missing(&mut self, shared: &mut Shared, key: Key, now: Time, backoff: u32) {
+        if self.wait == Wait::Nothing && self.outstanding_packets() > 0 {
             self.look_later(shared, key, now.saturating_add(self.idle_timeout(backoff)));
         }
     }
@@ -159,11 +159,11 @@ impl Incoming {
     fn look_later(&mut self, shared: &mut Shared, key: Key, at: Time) {
         self.looked_at = self.granted;
         self.wait = Wait::Look(at);
-        self.arm(shared, key, at);
+        self.arm_missing_timer(shared, key, at);
     }
 
     /// The sender serves others first: missing packets are given more time. Homa §3.7
-    pub(super) fn busy(&mut self, shared: &mut Shared, key: Key, now: Time, backoff: u32) {
+    pub(super) fn mark_busy(&mut self, shared: &mut Shared, key: Key, now: Time, backoff: u32) {
         self.active = now;
         self.state.step(ReceiverEvent::Busy);
         if self.wait != Wait::Nothing {
@@ -182,7 +182,7 @@ impl Incoming {
 
     /// Number of missing packets, by the rule that nothing of the message, or nothing of the packets
     /// permitted at the last look, is on its way any more; `None` where it is too early to say.
-    pub(super) fn look(
+    pub(super) fn look_for_missing(
         &mut self,
         shared: &mut Shared,
         key: Key,
@@ -199,18 +199,18 @@ impl Incoming {
             // After a silence all that is permitted is missing, not only what was when the deadline was armed.
             self.looked_at = self.granted;
         }
-        let missing = self.missing(self.looked_at).count() as u32;
+        let missing = self.missing_packets(self.looked_at).count() as u32;
         if missing > 0 {
             return Some(missing);
         }
         self.wait = Wait::Nothing;
-        self.watch(shared, key, now, backoff);
+        self.watch_missing(shared, key, now, backoff);
         None
     }
 
     /// Packets that have not arrived among those that `granted` permissions were for, no more than are on
     /// their way.
-    fn missing(&self, granted: u32) -> impl Iterator<Item = u32> {
+    fn missing_packets(&self, granted: u32) -> impl Iterator<Item = u32> {
         // Permissions used for lost packets of the first window named none beyond it. Aeolus §4
         let end = granted.saturating_sub(self.first.in_vain()).max(self.window).min(self.packets);
         let mut from = 0;
@@ -219,20 +219,27 @@ impl Incoming {
             from = index + 1;
             (index < end).then_some(index)
         })
-        .take(self.outstanding() as usize)
+        .take(self.outstanding_packets() as usize)
     }
 
     /// Asks when its turn comes.
     pub(super) fn take_turn(&mut self, shared: &mut Shared, key: Key, at: Time) {
         self.wait = Wait::Turn(at);
-        self.arm(shared, key, at);
+        self.arm_missing_timer(shared, key, at);
     }
 
     /// Asks for missing packets, with one request for each run of them. Homa §3.7
-    pub(super) fn ask(&mut self, shared: &mut Shared, key: Key, now: Time, class: u8, backoff: u32) {
+    pub(super) fn request_missing(
+        &mut self,
+        shared: &mut Shared,
+        key: Key,
+        now: Time,
+        class: u8,
+        backoff: u32,
+    ) {
         let mut runs: Vec<(u32, u32)> = Vec::new();
         // The probe of an unknown message leads here before any look: its whole first window is missing.
-        for index in self.missing(self.looked_at.max(self.window)) {
+        for index in self.missing_packets(self.looked_at.max(self.window)) {
             match runs.last_mut() {
                 Some((first, count)) if *first + *count == index => *count += 1,
                 _ => runs.push((index, 1)),
@@ -248,6 +255,6 @@ impl Incoming {
         }
         self.active = now;
         self.wait = Wait::Nothing;
-        self.watch(shared, key, now, backoff);
+        self.watch_missing(shared, key, now, backoff);
     }
 }

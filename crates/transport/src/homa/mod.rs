@@ -77,24 +77,24 @@ impl Transport for Homa {
         deviations: deviations!(),
     };
 
-    fn tune(params: &mut HomaParams, traffic: &Traffic) {
-        cutoffs::tune(&mut params.0, traffic);
+    fn tune_params(params: &mut HomaParams, traffic: &Traffic) {
+        cutoffs::tune_priorities(&mut params.0, traffic);
     }
 
-    fn endpoint(params: &HomaParams, context: HostContext) -> HomaEndpoint {
-        HomaEndpoint::of(&params.0, None, context)
+    fn make_endpoint(params: &HomaParams, context: HostContext) -> HomaEndpoint {
+        HomaEndpoint::with_settings(&params.0, None, context)
     }
 }
 
 impl Promised for Homa {
-    fn promises(params: &HomaParams, path: &Path, _packets: u64) -> Promises {
-        promises(&params.0, path)
+    fn make_promises(params: &HomaParams, path: &Path, _packets: u64) -> Promises {
+        repair_promises(&params.0, path)
     }
 }
 
 /// A loss is noticed within two time-outs, one of the sender before one of the receiver at worst.
-fn promises(settings: &Settings, path: &Path) -> Promises {
-    let repair = settings.timeout(path) * 2 + path.max_rtt * 2;
+fn repair_promises(settings: &Settings, path: &Path) -> Promises {
+    let repair = settings.resend_timeout(path) * 2 + path.max_rtt * 2;
     Promises { repair, ramp: Time::ZERO }
 }
 
@@ -110,7 +110,7 @@ headway_params::joined_params! {
 
 impl HomaAeolusParams {
     /// The rules that hold with Aeolus: a message's first window stays in order.
-    fn settings(&self) -> Settings {
+    fn ordered_settings(&self) -> Settings {
         // By remaining bytes the later packets of a window would have better classes, and overtake the earlier ones.
         Settings { unscheduled_by: UnscheduledBy::Length, ..self.homa.0.clone() }
     }
@@ -140,21 +140,21 @@ impl Transport for HomaAeolus {
         ),
     };
 
-    fn tune(params: &mut HomaAeolusParams, traffic: &Traffic) {
-        let mut settings = params.settings();
-        cutoffs::tune(&mut settings, traffic);
+    fn tune_params(params: &mut HomaAeolusParams, traffic: &Traffic) {
+        let mut settings = params.ordered_settings();
+        cutoffs::tune_priorities(&mut settings, traffic);
         // Only the computation goes by length; the parameter stays as the user set it.
         params.homa.0 = Settings { unscheduled_by: params.homa.0.unscheduled_by, ..settings };
     }
 
-    fn endpoint(params: &HomaAeolusParams, context: HostContext) -> HomaEndpoint {
-        HomaEndpoint::of(&params.settings(), Some(&params.aeolus), context)
+    fn make_endpoint(params: &HomaAeolusParams, context: HostContext) -> HomaEndpoint {
+        HomaEndpoint::with_settings(&params.ordered_settings(), Some(&params.aeolus), context)
     }
 }
 
 impl Promised for HomaAeolus {
-    fn promises(params: &HomaAeolusParams, path: &Path, _packets: u64) -> Promises {
-        promises(&params.homa.0, path)
+    fn make_promises(params: &HomaAeolusParams, path: &Path, _packets: u64) -> Promises {
+        repair_promises(&params.homa.0, path)
     }
 }
 
@@ -176,7 +176,7 @@ type Shared = crate::shared::Shared<TimerKey>;
 const WHOLE: u32 = 1000;
 
 /// A share in thousandths.
-fn thousandths(share: f64) -> u32 {
+fn share_to_thousandths(share: f64) -> u32 {
     // Rounded to the nearest, because 0.3 is a little less than 3 tenths as a float.
     (share * f64::from(WHOLE) + 0.5) as u32
 }
@@ -185,7 +185,11 @@ fn thousandths(share: f64) -> u32 {
 pub type HomaEndpoint = Machine<Homa>;
 
 impl HomaEndpoint {
-    fn of(settings: &Settings, aeolus: Option<&AeolusParams>, context: HostContext) -> HomaEndpoint {
+    fn with_settings(
+        settings: &Settings,
+        aeolus: Option<&AeolusParams>,
+        context: HostContext,
+    ) -> HomaEndpoint {
         let priorities = Priorities::new(settings);
         Machine::new(
             Sender::new(settings.clone(), priorities, aeolus.cloned()),
@@ -200,26 +204,26 @@ impl TwoSided for Homa {
     type Sender = Sender;
     type Receiver = Receiver;
 
-    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+    fn route_packet(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
         let Machine { sender, receiver, shared } = machine;
         match packet.kind {
-            PacketKind::Data => receiver.data(shared, now, packet),
-            PacketKind::Grant => sender.grant(shared, now, packet),
-            PacketKind::Resend => sender.resend(shared, now, packet),
-            PacketKind::Busy => receiver.busy(shared, now, packet),
-            PacketKind::Probe => receiver.probe(shared, now, packet),
-            PacketKind::Ack => sender.ack(shared, now, packet),
-            PacketKind::Finished => sender.finished(shared, packet),
+            PacketKind::Data => receiver.receive_data(shared, now, packet),
+            PacketKind::Grant => sender.receive_grant(shared, now, packet),
+            PacketKind::Resend => sender.receive_resend(shared, now, packet),
+            PacketKind::Busy => receiver.receive_busy(shared, now, packet),
+            PacketKind::Probe => receiver.receive_probe(shared, now, packet),
+            PacketKind::Ack => sender.receive_ack(shared, now, packet),
+            PacketKind::Finished => sender.finish_message(shared, packet),
             _ => {}
         }
     }
 
-    fn expired(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
+    fn handle_deadline(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
         let Machine { sender, receiver, shared } = machine;
         match key {
             TimerKey::InitialWindow(peer, id) => sender.release_first_window(shared, now, peer, id),
             TimerKey::Idle(peer, id) => sender.idle_timeout(shared, now, peer, id),
-            TimerKey::Missing(peer, id) => receiver.overdue(shared, now, peer, id),
+            TimerKey::Missing(peer, id) => receiver.check_overdue(shared, now, peer, id),
         }
     }
 }

@@ -93,7 +93,7 @@ impl Outgoing {
             message: *message,
             packets: terms.packets,
             order: terms.order,
-            permitted: terms.initial_window.window(),
+            permitted: terms.initial_window.window_packets(),
             initial_window: terms.initial_window,
             state: SenderState::Unscheduled,
             released: 0,
@@ -113,13 +113,13 @@ impl Outgoing {
     }
 
     /// Packets left to send, repetitions that are wanted among them. Homa §3.2
-    pub(super) fn remaining(&self) -> u32 {
-        let lost = self.first_window.as_ref().map_or(0, FirstWindow::lost);
+    pub(super) fn remaining_packets(&self) -> u32 {
+        let lost = self.first_window.as_ref().map_or(0, FirstWindow::lost_packets);
         (self.packets - self.departed.len()).saturating_add(self.asked.len() as u32).saturating_add(lost)
     }
 
     /// The packet that may leave next.
-    pub(super) fn pick(&self) -> Option<Pick> {
+    pub(super) fn pick_packet(&self) -> Option<Pick> {
         // The receiver has waited a time-out for these.
         if let Some(&index) = self.asked.first() {
             return Some(Pick::Asked(index));
@@ -128,7 +128,7 @@ impl Outgoing {
         if first < self.released {
             return Some(Pick::Unscheduled(first));
         }
-        let window = self.initial_window.window();
+        let window = self.initial_window.window_packets();
         let next = self.departed.next_missing(window);
         let may_go_on = self.message.responsive && next < self.packets;
         let Some(first_window) = &self.first_window else {
@@ -150,7 +150,7 @@ impl Outgoing {
     }
 
     /// A grant raises the number of permitted packets; one that comes late changes nothing. Homa §3.3
-    pub(super) fn permit(&mut self, number: u32, class: u8) {
+    pub(super) fn raise_permission(&mut self, number: u32, class: u8) {
         if number > self.permitted {
             self.permitted = number;
             self.class = class;
@@ -159,8 +159,8 @@ impl Outgoing {
     }
 
     /// Takes packets `from..end` for wanted by name; `false` when nothing will be sent again for it. Homa §3.7
-    pub(super) fn ask(&mut self, now: Time, from: u32, end: u32, class: u8) -> bool {
-        let window = self.initial_window.window();
+    pub(super) fn take_request(&mut self, now: Time, from: u32, end: u32, class: u8) -> bool {
+        let window = self.initial_window.window_packets();
         // An application that has stalled has nothing behind its first window (AMRT §VIII-D).
         let end = end.min(if self.message.responsive { self.packets } else { window });
         let unsent = (from..end).any(|i| !self.departed.contains(i));
@@ -183,7 +183,7 @@ impl Outgoing {
     }
 
     /// The packet that was picked leaves now.
-    pub(super) fn depart(
+    pub(super) fn send_packet(
         &mut self,
         context: &HostContext,
         now: Time,
@@ -191,19 +191,20 @@ impl Outgoing {
         priorities: &Priorities,
     ) -> Packet {
         self.sent = now;
-        self.idle.sent(now);
+        self.idle.mark_sent(now);
         let index = match pick {
             Pick::Probe => {
                 if let Some(first_window) = &mut self.first_window {
-                    first_window.probed();
+                    first_window.mark_probed();
                 }
-                return self.probe(context, priorities);
+                return self.probe_packet(context, priorities);
             }
             Pick::Asked(index) => {
                 self.asked.remove(&index);
                 // The grant for a packet that has not left is lost, or still to come.
-                self.used +=
-                    u32::from(index >= self.initial_window.window() && !self.departed.contains(index));
+                self.used += u32::from(
+                    index >= self.initial_window.window_packets() && !self.departed.contains(index),
+                );
                 index
             }
             Pick::Granted(index) | Pick::Recovered(index) => {
@@ -217,11 +218,11 @@ impl Outgoing {
             first_window.sent_again(index);
         }
         let unscheduled = matches!(pick, Pick::Unscheduled(_));
-        let packet = context.data_packet(&self.message, index, self.initial_window.window());
-        let mut packet = Data { left: now, ..Data::read(&packet) }.on(packet);
+        let packet = context.data_packet(&self.message, index, self.initial_window.window_packets());
+        let mut packet = Data { left: now, ..Data::from_packet(&packet) }.put_on(packet);
         packet.priority = self.class_of(pick, index, context, priorities);
-        packet.flags = PacketFlags::when(unscheduled, PacketFlags::UNSCHEDULED)
-            .with(PacketFlags::when(again, PacketFlags::AGAIN));
+        packet.flags = PacketFlags::only_if(unscheduled, PacketFlags::UNSCHEDULED)
+            .with(PacketFlags::only_if(again, PacketFlags::AGAIN));
         packet
     }
 
@@ -241,11 +242,11 @@ impl Outgoing {
     }
 
     /// Asks the receiver for its arrivals, behind all packets of the first window. Aeolus §4
-    pub(super) fn probe(&self, context: &HostContext, priorities: &Priorities) -> Packet {
+    pub(super) fn probe_packet(&self, context: &HostContext, priorities: &Priorities) -> Packet {
         let message = &self.message;
-        let window = self.initial_window.window();
+        let window = self.initial_window.window_packets();
         let probe = Probe { index: window - 1, window, message_bytes: message.bytes };
-        let mut packet = probe.on(Packet::new(PacketKind::Probe, context.host, message.dst, message.id));
+        let mut packet = probe.put_on(Packet::new(PacketKind::Probe, context.host, message.dst, message.id));
         packet.wire = context.sizes.control;
         (packet.tag, packet.entropy) = (message.tag, message.entropy);
         if self.first_window.is_some() {
@@ -257,13 +258,13 @@ impl Outgoing {
     }
 
     /// Silence after which a probe asks.
-    pub(super) fn timeout(&self) -> Time {
-        self.idle.doubled(self.timeout, MAX_BACKOFF)
+    pub(super) fn probe_timeout(&self) -> Time {
+        self.idle.doubled_timeout(self.timeout, MAX_BACKOFF)
     }
 
     /// Arms the idle timer for a time-out from now on.
     pub(super) fn arm_timeout(&mut self, shared: &mut Shared, now: Time) {
         let key = TimerKey::Idle(self.message.dst, self.message.id);
-        self.idle.arm(&mut shared.timers, now.saturating_add(self.timeout()), key);
+        self.idle.arm_timer(&mut shared.timers, now.saturating_add(self.probe_timeout()), key);
     }
 }

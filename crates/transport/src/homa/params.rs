@@ -159,7 +159,7 @@ pub(super) const SCHEDULED_CUTOFFS: [u64; 3] = [100_000, 1_000_000, 10_000_000];
 pub(super) const CUTOFFS: usize = 7;
 
 impl Settings {
-    fn of(preset: Preset) -> Settings {
+    fn for_preset(preset: Preset) -> Settings {
         let plain = Settings { preset, ..Settings::default() };
         match preset {
             Preset::Sigcomm18 => plain,
@@ -191,7 +191,7 @@ impl Settings {
     }
 
     /// Cut-offs as they are set, 0 where they are not.
-    pub(super) fn cutoffs(&self) -> [u64; CUTOFFS] {
+    pub(super) fn unscheduled_cutoffs(&self) -> [u64; CUTOFFS] {
         [
             // A parameter has a single value, so that each cut-off is one of its own.
             self.cutoff_1,
@@ -226,9 +226,11 @@ impl Settings {
     }
 
     /// The time-out over `path`: some base round trips, and one drain of its full buffers.
-    pub(super) fn timeout(&self, path: &Path) -> Time {
+    pub(super) fn resend_timeout(&self, path: &Path) -> Time {
         let queues = path.max_rtt.saturating_sub(path.base_rtt);
-        crate::shared::scale(path.base_rtt, self.resend_rtts).saturating_add(queues).max(self.resend_floor)
+        crate::shared::scale_time(path.base_rtt, self.resend_rtts)
+            .saturating_add(queues)
+            .max(self.resend_floor)
     }
 }
 
@@ -245,8 +247,8 @@ headway_params::preset_params! {
 
 impl HomaParams {
     /// The values of a preset.
-    pub fn of(preset: Preset) -> HomaParams {
-        HomaParams(Settings::of(preset))
+    pub fn for_preset(preset: Preset) -> HomaParams {
+        HomaParams(Settings::for_preset(preset))
     }
 }
 
@@ -257,14 +259,14 @@ mod tests {
 
     #[test]
     fn a_preset_sets_what_is_not_said() {
-        assert_eq!(HomaParams::default(), HomaParams::of(Preset::Sigcomm18));
+        assert_eq!(HomaParams::default(), HomaParams::for_preset(Preset::Sigcomm18));
         let mut params = HomaParams::default();
         assert_eq!(params.set("overcommit", ParamValue::Int(6)), Ok(()));
         assert_eq!(params.set("preset", ParamValue::Choice("linux".into())), Ok(()));
         assert_eq!((params.0.overcommit, params.0.rtt_bytes), (6, 40_000), "what was said stands");
         assert_eq!(params.set("preset", ParamValue::Choice("amrt".into())), Ok(()));
         assert_eq!((params.0.overcommit, params.0.rtt_bytes, params.0.cutoff_1), (6, 0, 0));
-        let amrt = HomaParams::of(Preset::Amrt).0;
+        let amrt = HomaParams::for_preset(Preset::Amrt).0;
         assert_eq!((amrt.overcommit, amrt.grant_window), (2, GrantWindow::FirstWindow));
     }
 
@@ -279,7 +281,7 @@ mod tests {
             hops: 1,
         };
         // Three base round trips of 10 us, and 40 us in which full buffers drain.
-        assert_eq!(HomaParams::default().0.timeout(&path), Time::us(70));
-        assert_eq!(HomaParams::of(Preset::Linux).0.timeout(&path), Time::ms(5));
+        assert_eq!(HomaParams::default().0.resend_timeout(&path), Time::us(70));
+        assert_eq!(HomaParams::for_preset(Preset::Linux).0.resend_timeout(&path), Time::ms(5));
     }
 }

@@ -128,8 +128,9 @@ impl<S: Scheme> Transport for Mptcp<S> {
         params.multipath.path_manager.needs_pinned_paths(params.multipath.subflows)
     }
 
-    fn endpoint(params: &Self::Params, context: HostContext) -> MptcpEndpoint {
-        let sender = Sender::new(params.multipath.clone(), Controllers::of::<S::Control>(&params.tcp));
+    fn make_endpoint(params: &Self::Params, context: HostContext) -> MptcpEndpoint {
+        let sender =
+            Sender::new(params.multipath.clone(), Controllers::for_transport::<S::Control>(&params.tcp));
         Machine::new(sender, Receiver::new(&params.tcp.connection), context)
     }
 }
@@ -143,9 +144,9 @@ impl<S: Scheme> Promised for Mptcp<S> {
     /// Factor for packets that another subflow sends again after a time-out, next to the subflow that repeats them.
     const COPIES: u64 = 2;
 
-    fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
+    fn make_promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
         // A TCP's promises hold for one subflow, and further subflows only add to it.
-        Tcp::<S::Control>::promises(&params.tcp, path, packets)
+        Tcp::<S::Control>::make_promises(&params.tcp, path, packets)
     }
 }
 
@@ -174,25 +175,25 @@ impl TwoSided for Halves {
     type Sender = Sender;
     type Receiver = Receiver;
 
-    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+    fn route_packet(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
         let Machine { sender, receiver, shared } = machine;
         match packet.kind {
-            PacketKind::Data => receiver.data(shared, now, packet),
-            PacketKind::Ack => sender.acknowledgement(shared, now, packet),
-            PacketKind::Rts => receiver.syn(shared, packet),
+            PacketKind::Data => receiver.receive_data(shared, now, packet),
+            PacketKind::Ack => sender.receive_ack(shared, now, packet),
+            PacketKind::Rts => receiver.receive_syn(shared, packet),
             _ => {}
         }
     }
 
-    fn expired(machine: &mut Machine<Self>, at: Time, now: Time, key: TimerKey) {
+    fn handle_deadline(machine: &mut Machine<Self>, at: Time, now: Time, key: TimerKey) {
         let Machine { sender, receiver, shared } = machine;
         match key {
             TimerKey::Retransmit(peer, id, number) => {
-                sender.expired(shared, (at, now), (peer, id), number);
+                sender.handle_expiry(shared, (at, now), (peer, id), number);
             }
-            TimerKey::InitialWindow(peer, id) => sender.release(shared, now, (peer, id)),
+            TimerKey::InitialWindow(peer, id) => sender.release_first_window(shared, now, (peer, id)),
             TimerKey::Ack(peer, id, number) => {
-                receiver.overdue(shared, (at, now), (peer, id), number);
+                receiver.handle_overdue(shared, (at, now), (peer, id), number);
             }
         }
     }

@@ -72,7 +72,7 @@ impl Outgoing {
     ) -> Self {
         let mut fresh = Outgoing {
             message: *message,
-            packets: context.sizes.packets(message.bytes) as u32,
+            packets: context.sizes.packets_of(message.bytes) as u32,
             rules: rules.clone(),
             coupled: controllers.rules.coupled,
             subflows: Vec::new(),
@@ -81,7 +81,7 @@ impl Outgoing {
             released: 0,
             next: 0,
             una: 0,
-            edge: controllers.connection.edge(),
+            edge: controllers.connection.initial_edge(),
             handed_over: BTreeSet::new(),
             carried: BTreeMap::new(),
             turn: 0,
@@ -95,17 +95,17 @@ impl Outgoing {
     fn add_subflow(&mut self, controllers: &Controllers, context: &HostContext, now: Time) {
         let path = (context.path)(self.message.dst);
         let number = self.subflows.len() as u32;
-        let entropy = self.rules.path_manager.entropy(self.message.entropy, number, &path);
-        let mut flow = Flow::of(&self.message, context, now, &controllers.connection);
+        let entropy = self.rules.path_manager.subflow_entropy(self.message.entropy, number, &path);
+        let mut flow = Flow::from_message(&self.message, context, now, &controllers.connection);
         flow.entropy = entropy;
         let connection = Connection::new(controllers, &flow);
         self.subflows.push(Subflow::new(connection, entropy));
-        self.views.push(self.subflows[number as usize].view());
+        self.views.push(self.subflows[number as usize].sibling_view());
     }
 
     /// Opens the subflows that the message is still allowed, now that data has been acknowledged. Answers those
     /// that begin with a handshake; the others may be used at once.
-    pub(super) fn join(
+    pub(super) fn join_subflows(
         &mut self,
         controllers: &Controllers,
         context: &HostContext,
@@ -113,7 +113,7 @@ impl Outgoing {
     ) -> std::ops::Range<usize> {
         let first = self.subflows.len();
         let path = (context.path)(self.message.dst);
-        let wanted = self.rules.path_manager.count(self.rules.subflows as u32, &path) as usize;
+        let wanted = self.rules.path_manager.subflow_count(self.rules.subflows as u32, &path) as usize;
         if self.una == 0 || first >= wanted {
             return first..first;
         }
@@ -122,48 +122,54 @@ impl Outgoing {
             if controllers.connection.handshake {
                 self.subflows[number].state.step(SubflowEvent::Allowed);
             } else {
-                self.establish(number, controllers, context, now);
+                self.establish_subflow(number, controllers, context, now);
             }
         }
         if controllers.connection.handshake { first..wanted } else { wanted..wanted }
     }
 
     /// Data may flow on a subflow.
-    fn establish(&mut self, number: usize, controllers: &Controllers, context: &HostContext, now: Time) {
+    fn establish_subflow(
+        &mut self,
+        number: usize,
+        controllers: &Controllers,
+        context: &HostContext,
+        now: Time,
+    ) {
         let (initial_window, settled) = match self.initial_window {
             Some(initial_window) => (initial_window, false),
             None => first_window(controllers, &self.message, context, self.packets, now),
         };
         // A subflow that joins begins as the first one did, but for a share of its path, which is not known.
-        self.subflows[number].establish(initial_window.window(), settled);
-        self.views[number] = self.subflows[number].view();
+        self.subflows[number].open_window(initial_window.window_packets(), settled);
+        self.views[number] = self.subflows[number].sibling_view();
         if self.initial_window.is_none() {
             self.initial_window = Some(initial_window);
-            self.release(now);
+            self.release_first_window(now);
         }
     }
 
     /// The first subflow needs no handshake, or has had it.
-    pub(super) fn begin(&mut self, controllers: &Controllers, context: &HostContext, now: Time) {
-        self.establish(0, controllers, context, now);
+    pub(super) fn begin_first(&mut self, controllers: &Controllers, context: &HostContext, now: Time) {
+        self.establish_subflow(0, controllers, context, now);
     }
 
     /// Releases the packets of the first window whose time has come; returns the time of the next release.
-    pub(super) fn release(&mut self, now: Time) -> Option<Time> {
+    pub(super) fn release_first_window(&mut self, now: Time) -> Option<Time> {
         let initial_window = self.initial_window.as_mut()?;
-        self.released += initial_window.take(now).1;
+        self.released += initial_window.take_released(now).1;
         initial_window.next()
     }
 
     /// End of the packets that the application has given so far.
-    fn end(&self) -> u32 {
+    fn given_end(&self) -> u32 {
         let Some(initial_window) = &self.initial_window else { return 0 };
-        let most = if self.message.responsive { self.packets } else { initial_window.window() };
+        let most = if self.message.responsive { self.packets } else { initial_window.window_packets() };
         if initial_window.next().is_some() { most.min(self.released) } else { most }
     }
 
     /// The subflow that gets the next packet, among those that are free and `may` have it.
-    fn schedule(&self, may: impl Fn(usize) -> bool) -> Option<usize> {
+    fn schedule_subflow(&self, may: impl Fn(usize) -> bool) -> Option<usize> {
         let count = self.subflows.len();
         let free = |&number: &usize| self.subflows[number].is_free() && may(number);
         match self.rules.scheduler {
@@ -171,30 +177,34 @@ impl Outgoing {
             Scheduler::RoundRobin => (1..=count).map(|step| (self.turn + step) % count).find(free),
             Scheduler::MinRtt => {
                 // `None` is less than any time: a subflow without a round trip is tried first.
-                (0..count).filter(free).min_by_key(|&number| self.subflows[number].connection.rtt.smoothed())
+                (0..count)
+                    .filter(free)
+                    .min_by_key(|&number| self.subflows[number].connection.rtt.smoothed_rtt())
             }
         }
     }
 
     /// The packet that leaves next, and its subflow.
-    pub(super) fn choose(&mut self) -> Option<(usize, Task)> {
-        let lost = |(number, subflow): (usize, &mut Subflow)| Some((number, Task::Repeat(subflow.lost()?)));
+    pub(super) fn choose_task(&mut self) -> Option<(usize, Task)> {
+        let lost =
+            |(number, subflow): (usize, &mut Subflow)| Some((number, Task::Repeat(subflow.pick_lost()?)));
         if let Some(found) = self.subflows.iter_mut().enumerate().find_map(lost) {
             return Some(found);
         }
-        if let Some(found) = self.reinjection() {
+        if let Some(found) = self.pick_reinjection() {
             return Some(found);
         }
-        let end = self.end();
+        let end = self.given_end();
         if self.next < end && self.next < self.edge {
-            return self.schedule(|_| true).map(|number| (number, Task::New));
+            return self.schedule_subflow(|_| true).map(|number| (number, Task::New));
         }
         if self.next < end
-            && let Some(found) = self.rescue()
+            && let Some(found) = self.pick_rescue()
         {
             return Some(found);
         }
-        let hole = |(number, subflow): (usize, &mut Subflow)| Some((number, Task::Repeat(subflow.hole()?)));
+        let hole =
+            |(number, subflow): (usize, &mut Subflow)| Some((number, Task::Repeat(subflow.pick_hole()?)));
         self.subflows.iter_mut().enumerate().find_map(hole)
     }
 
@@ -203,7 +213,7 @@ impl Outgoing {
     }
 
     /// The first packet that was handed over, for a subflow that has not carried it; once all have, for any.
-    fn reinjection(&mut self) -> Option<(usize, Task)> {
+    fn pick_reinjection(&mut self) -> Option<(usize, Task)> {
         let index = *self.handed_over.first()?;
         let tried = |(number, subflow): (usize, &Subflow)| {
             !subflow.is_established() || self.has_carried(index, number)
@@ -212,16 +222,16 @@ impl Outgoing {
         if self.subflows.iter().enumerate().all(tried) {
             self.carried.remove(&index);
         }
-        let number = self.schedule(|number| !self.has_carried(index, number))?;
+        let number = self.schedule_subflow(|number| !self.has_carried(index, number))?;
         Some((number, Task::Reinject(index)))
     }
 
     /// The receive window keeps new packets back: the packet that the receiver waits for, for a subflow that is
     /// free, if the one that has it is hardly moving.
-    fn rescue(&self) -> Option<(usize, Task)> {
-        let (holder, free) = self.blocked()?;
+    fn pick_rescue(&self) -> Option<(usize, Task)> {
+        let (holder, free) = self.blocked_pair()?;
         let [slow, fast] = [holder, free].map(|number| &self.subflows[number].connection);
-        let [theirs, ours] = [slow, fast].map(|connection| connection.rtt.smoothed());
+        let [theirs, ours] = [slow, fast].map(|connection| connection.rtt.smoothed_rtt());
         let slower = theirs?.as_secs_f64() > SLOW * ours?.as_secs_f64();
         let moves = slow.window.cwnd > SMALL && !slower;
         // Once by each subflow, which `carried` remembers.
@@ -230,37 +240,37 @@ impl Outgoing {
 
     /// If the receive window keeps new packets back: the subflow with the packet that the receiver waits for, and one
     /// that could send.
-    fn blocked(&self) -> Option<(usize, usize)> {
-        let full = self.next < self.end() && self.next >= self.edge;
+    fn blocked_pair(&self) -> Option<(usize, usize)> {
+        let full = self.next < self.given_end() && self.next >= self.edge;
         if !full || !self.rules.opportunistic || self.subflows.len() < 2 {
             return None;
         }
-        let holder = self.subflows.iter().position(|subflow| subflow.holds(self.una))?;
-        Some((holder, self.schedule(|number| number != holder)?))
+        let holder = self.subflows.iter().position(|subflow| subflow.holds_packet(self.una))?;
+        Some((holder, self.schedule_subflow(|number| number != holder)?))
     }
 
     /// Halves the window of a slow subflow that holds up the others, once a round trip of the faster.
-    pub(super) fn penalise(&mut self, now: Time) {
-        let Some((holder, free)) = self.blocked() else { return };
-        let [theirs, ours] = [holder, free].map(|number| self.subflows[number].connection.rtt.smoothed());
+    pub(super) fn penalise_holder(&mut self, now: Time) {
+        let Some((holder, free)) = self.blocked_pair() else { return };
+        let [theirs, ours] = [holder, free].map(|number| self.subflows[number].connection.rtt.smoothed_rtt());
         let due = self.subflows[free].penalised.is_none_or(|at| Some(now.saturating_sub(at)) >= ours);
         // A window that losses or marks hold down already is left alone.
         if theirs > ours && due && self.subflows[holder].connection.phase() == Phase::Open {
-            self.subflows[holder].penalise();
+            self.subflows[holder].halve_window();
             self.subflows[free].penalised = Some(now);
             // Coupled controllers of the other subflows must see the halved window.
-            self.views[holder] = self.subflows[holder].view();
+            self.views[holder] = self.subflows[holder].sibling_view();
         }
     }
 
     /// The next packet, for a wire that is free now, and the subflow it leaves on.
-    pub(super) fn poll(&mut self, context: &HostContext, now: Time) -> Option<(usize, Packet)> {
-        let (number, task) = self.choose()?;
+    pub(super) fn poll_packet(&mut self, context: &HostContext, now: Time) -> Option<(usize, Packet)> {
+        let (number, task) = self.choose_task()?;
         let subflow = &mut self.subflows[number];
         let (index, sequence) = match task {
-            Task::Repeat(sequence) => (subflow.repeat(now, sequence), sequence),
-            Task::New => (self.next, subflow.carry(now, self.next)),
-            Task::Reinject(index) => (index, subflow.carry(now, index)),
+            Task::Repeat(sequence) => (subflow.repeat_sequence(now, sequence), sequence),
+            Task::New => (self.next, subflow.carry_packet(now, self.next)),
+            Task::Reinject(index) => (index, subflow.carry_packet(now, index)),
         };
         match task {
             Task::Repeat(_) => {}
@@ -273,24 +283,24 @@ impl Outgoing {
         self.turn = number;
         let more = self.next < self.packets;
         let subflow = &mut self.subflows[number];
-        subflow.connection.account(now, more);
-        let first_window = self.initial_window.as_ref().map_or(1, FirstWindowSchedule::window);
+        subflow.connection.account_usage(now, more);
+        let first_window = self.initial_window.as_ref().map_or(1, FirstWindowSchedule::window_packets);
         let packet = context.data_packet(&self.message, index, first_window);
-        let mut packet = subflow.sign(packet, number as u32, sequence, now);
+        let mut packet = subflow.sign_packet(packet, number as u32, sequence, now);
         // A packet that another subflow carried first counts as repeated, too.
-        packet.flags = PacketFlags::when(task != Task::New, PacketFlags::AGAIN);
+        packet.flags = PacketFlags::only_if(task != Task::New, PacketFlags::AGAIN);
         Some((number, packet))
     }
 
     /// Takes in the part of an acknowledgement about the message. Returns true if all of it has arrived, or nothing
     /// if it is of packets never sent.
-    pub(super) fn advance(&mut self, ack: &Packet) -> Option<bool> {
-        let data_ack = Ack::read(ack).data_ack;
+    pub(super) fn advance_message(&mut self, ack: &Packet) -> Option<bool> {
+        let data_ack = Ack::from_packet(ack).data_ack;
         if data_ack > self.next {
             return None;
         }
         // TCP's field for its window carries the receive window of the whole message.
-        let window = crate::tcp::packets::Ack::read(&ack.in_subflow()).window;
+        let window = crate::tcp::packets::Ack::from_packet(&ack.in_subflow()).window;
         // An acknowledgement that was overtaken must not move the edge back.
         self.edge = self.edge.max(data_ack.saturating_add(window));
         if data_ack > self.una {
@@ -303,19 +313,19 @@ impl Outgoing {
     }
 
     /// Takes in the part of an acknowledgement about its subflow.
-    pub(super) fn acknowledge(&mut self, number: usize, now: Time, ack: &Packet) {
+    pub(super) fn acknowledge_subflow(&mut self, number: usize, now: Time, ack: &Packet) {
         let subflow = &mut self.subflows[number];
         if !self.coupled {
-            return subflow.acknowledge(now, ack, &[]);
+            return subflow.process_ack(now, ack, &[]);
         }
         // For this call only: `view` clears it.
         self.views[number].own = true;
-        subflow.acknowledge(now, ack, &self.views);
-        self.views[number] = subflow.view();
+        subflow.process_ack(now, ack, &self.views);
+        self.views[number] = subflow.sibling_view();
     }
 
     /// A packet of a handshake is answered. Returns true if there is another to send.
-    pub(super) fn answered(
+    pub(super) fn process_answer(
         &mut self,
         number: usize,
         controllers: &Controllers,
@@ -323,7 +333,7 @@ impl Outgoing {
         (now, ack): (Time, &Packet),
     ) -> bool {
         let subflow = &mut self.subflows[number];
-        if !subflow.answered(now, ack) {
+        if !subflow.process_answer(now, ack) {
             return false;
         }
         if subflow.state == SubflowState::Joining {
@@ -331,7 +341,7 @@ impl Outgoing {
             return true;
         }
         subflow.state.step(SubflowEvent::Answered);
-        self.establish(number, controllers, context, now);
+        self.establish_subflow(number, controllers, context, now);
         false
     }
 
@@ -352,12 +362,12 @@ impl Outgoing {
                 *self.carried.entry(index).or_default() |= 1 << number;
             }
         }
-        self.views[number] = self.subflows[number].view();
+        self.views[number] = self.subflows[number].sibling_view();
         false
     }
 
     /// The message is over.
-    pub(super) fn close(&mut self) {
+    pub(super) fn close_subflows(&mut self) {
         self.subflows.iter_mut().for_each(|subflow| subflow.state.step(SubflowEvent::Over));
     }
 }

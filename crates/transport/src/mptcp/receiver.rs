@@ -31,7 +31,7 @@ pub struct Receiver {
 }
 
 /// Acknowledgements of a subflow also report the arrivals of the message.
-fn towards(
+fn ack_destination(
     shared: &mut Shared,
     (peer, message): (HostId, u32),
     number: u32,
@@ -46,7 +46,7 @@ impl Receiver {
         Receiver {
             rules: AckRules::new(params),
             // The machine's receive window counts packets of the message here, whichever subflow brings them.
-            window: params.edge(),
+            window: params.initial_edge(),
             messages: FxHashMap::default(),
             finished: FinishedMessages::default(),
         }
@@ -54,24 +54,24 @@ impl Receiver {
 
     /// A SYN of a message, or of a subflow that joins it, or the third packet of the latter: an acknowledgement of
     /// what there is.
-    pub(super) fn syn(&mut self, shared: &mut Shared, packet: &Packet) {
+    pub(super) fn receive_syn(&mut self, shared: &mut Shared, packet: &Packet) {
         let key = (packet.src, packet.message);
         if self.finished.contains(key.0, key.1) {
             return self.repeat_last(shared, packet);
         }
         let window = self.window;
-        let Some(incoming) = self.incoming(shared, packet) else { return };
+        let Some(incoming) = self.find_or_create(shared, packet) else { return };
         let data_ack = incoming.arrived.next_missing(0);
-        let Some(acks) = incoming.subflow(packet) else { return };
-        let Rts { subflow, left, .. } = Rts::read(packet);
-        let to = &mut towards(shared, key, subflow, (data_ack, window));
-        acks.acknowledge(to, 0, left);
+        let Some(acks) = incoming.subflow_acks(packet) else { return };
+        let Rts { subflow, left, .. } = Rts::from_packet(packet);
+        let to = &mut ack_destination(shared, key, subflow, (data_ack, window));
+        acks.push_ack(to, 0, left);
     }
 
-    fn incoming(&mut self, shared: &Shared, packet: &Packet) -> Option<&mut Incoming> {
+    fn find_or_create(&mut self, shared: &Shared, packet: &Packet) -> Option<&mut Incoming> {
         // A SYN carries these two in the same fields as a data packet.
-        let Data { message_bytes, subflow, .. } = Data::read(packet);
-        let packets = u32::try_from(shared.context.sizes.packets(message_bytes)).ok()?;
+        let Data { message_bytes, subflow, .. } = Data::from_packet(packet);
+        let packets = u32::try_from(shared.context.sizes.packets_of(message_bytes)).ok()?;
         // Checked before anything is stored, as the number sizes a list.
         if subflow >= MOST_SUBFLOWS {
             return None;
@@ -81,38 +81,38 @@ impl Receiver {
     }
 
     /// A data packet.
-    pub(super) fn data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+    pub(super) fn receive_data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
         if self.finished.contains(key.0, key.1) {
             return self.repeat_last(shared, packet);
         }
         let (rules, window) = (self.rules, self.window);
-        let Some(incoming) = self.incoming(shared, packet) else { return };
+        let Some(incoming) = self.find_or_create(shared, packet) else { return };
         let packets = incoming.packets;
-        let Data { index, sequence, subflow, .. } = Data::read(packet);
-        if index >= packets || !incoming.takes(subflow, sequence) {
+        let Data { index, sequence, subflow, .. } = Data::from_packet(packet);
+        if index >= packets || !incoming.takes_sequence(subflow, sequence) {
             return;
         }
         // Before the packet is inserted, after which the gap looks filled.
         let fills = incoming.fills_gap(index);
         // Two subflows may carry a packet: it is delivered once, and acknowledged on both.
         if incoming.arrived.insert(index) {
-            shared.delivered(packet);
+            shared.report_delivered(packet);
         }
         let data_ack = incoming.arrived.next_missing(0);
-        let Some(acks) = incoming.subflow(packet) else { return };
-        let to = &mut towards(shared, key, subflow, (data_ack, window));
-        let taken = acks.take(to, now, (packet, sequence), rules);
+        let Some(acks) = incoming.subflow_acks(packet) else { return };
+        let to = &mut ack_destination(shared, key, subflow, (data_ack, window));
+        let taken = acks.process_packet(to, now, (packet, sequence), rules);
         let full = data_ack == packets;
-        acks.answer(to, now, (packet, taken), (rules, full || fills));
+        acks.answer_packet(to, now, (packet, taken), (rules, full || fills));
         if full {
-            self.complete(shared, key, packet.tag);
+            self.complete_message(shared, key, packet.tag);
         }
     }
 
-    fn complete(&mut self, shared: &mut Shared, key: (HostId, u32), tag: u32) {
+    fn complete_message(&mut self, shared: &mut Shared, key: (HostId, u32), tag: u32) {
         if let Some(mut incoming) = self.messages.remove(&key) {
-            incoming.subflows.iter_mut().flatten().for_each(Acknowledger::close);
+            incoming.subflows.iter_mut().flatten().for_each(Acknowledger::finish_sequence);
         }
         self.finished.insert(key.0, key.1);
         shared.events.push_back(EndpointEvent::Completed { tag, src: key.0, message: key.1 });
@@ -121,8 +121,8 @@ impl Receiver {
     /// Acknowledges a finished message once more: its sender has not heard that everything has arrived.
     fn repeat_last(&self, shared: &mut Shared, packet: &Packet) {
         // A SYN carries all but the index in the same fields as a data packet; its index reads as 0.
-        let Data { index, message_bytes, subflow, left, .. } = Data::read(packet);
-        let Ok(packets) = u32::try_from(shared.context.sizes.packets(message_bytes)) else { return };
+        let Data { index, message_bytes, subflow, left, .. } = Data::from_packet(packet);
+        let Ok(packets) = u32::try_from(shared.context.sizes.packets_of(message_bytes)) else { return };
         let (peer, id) = (packet.src, packet.message);
         let ack = Ack { index, data_ack: 0, blocks: 0, arrived: 0, subflow_and_window: 0, echo: left };
         let mut ack = shared.control_view(ack, peer, id, packet.tag, packet.entropy);
@@ -132,7 +132,7 @@ impl Receiver {
     }
 
     /// An acknowledgement has been put off for as long as it may.
-    pub(super) fn overdue(
+    pub(super) fn handle_overdue(
         &mut self,
         shared: &mut Shared,
         (at, now): (Time, Time),
@@ -142,26 +142,30 @@ impl Receiver {
         let Some(incoming) = self.messages.get_mut(&key) else { return };
         let data_ack = incoming.arrived.next_missing(0);
         let Some(Some(acks)) = incoming.subflows.get_mut(number as usize) else { return };
-        acks.overdue(&mut towards(shared, key, number, (data_ack, self.window)), (at, now), self.rules);
+        acks.handle_overdue(
+            &mut ack_destination(shared, key, number, (data_ack, self.window)),
+            (at, now),
+            self.rules,
+        );
     }
 }
 
 impl ReceivingHalf<TimerKey> for Receiver {
     /// The sender is gone.
-    fn forget(&mut self, _: &mut Shared, _: Time, gone: Gone) {
-        self.messages.retain(|key, _| !gone.covers(*key));
-        self.finished.forget(gone);
+    fn forget_messages(&mut self, _: &mut Shared, _: Time, gone: Gone) {
+        self.messages.retain(|key, _| !gone.covers_message(*key));
+        self.finished.forget_gone(gone);
     }
 
-    fn live(&self) -> usize {
+    fn live_messages(&self) -> usize {
         self.messages.len()
     }
 }
 
 impl Incoming {
     /// The subflow of a packet, whose number has been checked.
-    fn subflow(&mut self, packet: &Packet) -> Option<&mut Acknowledger> {
-        let number = Data::read(packet).subflow as usize;
+    fn subflow_acks(&mut self, packet: &Packet) -> Option<&mut Acknowledger> {
+        let number = Data::from_packet(packet).subflow as usize;
         if number >= self.subflows.len() {
             self.subflows.resize_with(number + 1, || None);
         }
@@ -176,7 +180,7 @@ impl Incoming {
     }
 
     /// True if the number of a packet in its subflow is one that a sender can have reached: memory is bounded by it.
-    fn takes(&self, subflow: u32, sequence: u32) -> bool {
+    fn takes_sequence(&self, subflow: u32, sequence: u32) -> bool {
         let known = self.subflows.get(subflow as usize).and_then(Option::as_ref);
         let next = known.map_or(0, Acknowledger::next);
         sequence < next.saturating_add(REACH)

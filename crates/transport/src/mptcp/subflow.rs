@@ -55,7 +55,7 @@ impl Subflow {
     }
 
     /// Data may flow, through a window of `cwnd` packets.
-    pub(super) fn establish(&mut self, cwnd: u32, settled: bool) {
+    pub(super) fn open_window(&mut self, cwnd: u32, settled: bool) {
         self.connection.establish(cwnd, settled);
         self.state.step(SubflowEvent::Established);
     }
@@ -66,12 +66,12 @@ impl Subflow {
 
     /// Takes in the answer to a packet of the handshake, unless it is to one that is answered. Returns true if it
     /// was news.
-    pub(super) fn answered(&mut self, now: Time, ack: &Packet) -> bool {
+    pub(super) fn process_answer(&mut self, now: Time, ack: &Packet) -> bool {
         // Older than the last answer: it is to an earlier packet of the handshake.
-        if Ack::read(ack).echo < self.confirmed {
+        if Ack::from_packet(ack).echo < self.confirmed {
             return false;
         }
-        self.connection.measure(now, ack);
+        self.connection.measure_rtt(now, ack);
         self.connection.rtt.clear_backoff();
         // The handshake's timer ends with its answer; data arms its own.
         self.connection.deadline = None;
@@ -80,10 +80,16 @@ impl Subflow {
     }
 
     /// Asks for the subflow: the SYN, or the third packet of a join.
-    pub(super) fn ask(&mut self, context: &HostContext, message: &Message, number: u32, now: Time) -> Packet {
+    pub(super) fn make_syn(
+        &mut self,
+        context: &HostContext,
+        message: &Message,
+        number: u32,
+        now: Time,
+    ) -> Packet {
         let confirms = u32::from(self.state == SubflowState::Confirming);
         let syn = Rts { message_bytes: message.bytes, subflow: number, confirms, left: now };
-        let mut syn = syn.on(Packet::new(PacketKind::Rts, context.host, message.dst, message.id));
+        let mut syn = syn.put_on(Packet::new(PacketKind::Rts, context.host, message.dst, message.id));
         // The subflow's own entropy: the SYN takes the path that its data will take.
         (syn.wire, syn.tag, syn.entropy) = (context.sizes.control, message.tag, self.entropy);
         self.connection.arm_timeout(now);
@@ -105,49 +111,49 @@ impl Subflow {
     }
 
     /// A packet that it has lost and may repeat.
-    pub(super) fn lost(&mut self) -> Option<u32> {
+    pub(super) fn pick_lost(&mut self) -> Option<u32> {
         // With data to send, `pick` does not go on to holes.
-        self.again(true)
+        self.pick_again(true)
     }
 
     /// A packet that it may repeat because there is nothing else to send.
-    pub(super) fn hole(&mut self) -> Option<u32> {
+    pub(super) fn pick_hole(&mut self) -> Option<u32> {
         // Without data `pick` offers holes, which are the last resort. RFC 6675 §4 NextSeg (3)
-        self.again(false)
+        self.pick_again(false)
     }
 
-    fn again(&mut self, has_data: bool) -> Option<u32> {
-        match self.connection.pick(has_data) {
+    fn pick_again(&mut self, has_data: bool) -> Option<u32> {
+        match self.connection.pick_packet(has_data) {
             Some(Pick::Again(sequence)) => Some(sequence),
             _ => None,
         }
     }
 
     /// A packet of the message leaves, for the first time here. Returns its sequence number.
-    pub(super) fn carry(&mut self, now: Time, index: u32) -> u32 {
+    pub(super) fn carry_packet(&mut self, now: Time, index: u32) -> u32 {
         self.mapping.push_back(Mapped { index, reinjected: false });
-        self.connection.depart(now, Pick::New)
+        self.connection.record_departure(now, Pick::New)
     }
 
     /// A sequence number leaves again. Returns the packet that it stands for.
-    pub(super) fn repeat(&mut self, now: Time, sequence: u32) -> u32 {
+    pub(super) fn repeat_sequence(&mut self, now: Time, sequence: u32) -> u32 {
         let place = (sequence - self.connection.board.una()) as usize;
-        self.connection.depart(now, Pick::Again(sequence));
+        self.connection.record_departure(now, Pick::Again(sequence));
         self.mapping[place].index
     }
 
     /// Makes a packet that leaves now one of this subflow, which has `number`.
-    pub(super) fn sign(&self, packet: Packet, number: u32, sequence: u32, now: Time) -> Packet {
-        let data = Data { sequence, subflow: number, left: now, ..Data::read(&packet) };
-        Packet { entropy: self.entropy, ..data.on(packet) }
+    pub(super) fn sign_packet(&self, packet: Packet, number: u32, sequence: u32, now: Time) -> Packet {
+        let data = Data { sequence, subflow: number, left: now, ..Data::from_packet(&packet) };
+        Packet { entropy: self.entropy, ..data.put_on(packet) }
     }
 
     /// Takes in its part of an acknowledgement, and hands on to the coupled controller the state of the others.
-    pub(super) fn acknowledge(&mut self, now: Time, ack: &Packet, siblings: &[Sibling]) {
+    pub(super) fn process_ack(&mut self, now: Time, ack: &Packet, siblings: &[Sibling]) {
         let before = self.connection.board.una();
         // The receive window is that of the message: it bounds which packets are handed to a subflow.
         // The end is out of reach: a subflow may be given more at any time, so it is never done by itself.
-        self.connection.acknowledge(now, &ack.in_subflow(), u32::MAX, siblings);
+        self.connection.process_ack(now, &ack.in_subflow(), u32::MAX, siblings);
         let acked = self.connection.board.una() - before;
         if acked > 0 {
             self.mapping.drain(..acked as usize);
@@ -160,7 +166,7 @@ impl Subflow {
     pub(super) fn hand_over(&mut self, una: u32) -> impl Iterator<Item = u32> {
         let first = self.connection.board.una();
         let mapping = &mut self.mapping;
-        self.connection.board.missing().filter_map(move |sequence| {
+        self.connection.board.missing_packets().filter_map(move |sequence| {
             let mapped = mapping.get_mut((sequence - first) as usize)?;
             // Handed over once: another time-out must not give the same packets to the others again.
             let fresh = !mapped.reinjected && mapped.index >= una;
@@ -171,7 +177,7 @@ impl Subflow {
 
     /// True if this subflow has packet `una`, the first that the receiver waits for. The packets that it
     /// carries are in order, but for those that others have handed over.
-    pub(super) fn holds(&self, una: u32) -> bool {
+    pub(super) fn holds_packet(&self, una: u32) -> bool {
         self.mapping.iter().find(|mapped| mapped.index >= una).is_some_and(|mapped| mapped.index == una)
     }
 
@@ -181,7 +187,7 @@ impl Subflow {
     }
 
     /// Window, credit and bytes under way, in packets of `payload` bytes; `None` before it is established.
-    pub(super) fn share(&self, peer: HostId, payload: u64) -> Option<SubflowShare> {
+    pub(super) fn subflow_share(&self, peer: HostId, payload: u64) -> Option<SubflowShare> {
         let window = &self.connection.window;
         let outstanding = u64::from(self.connection.board.outstanding());
         let cap = (window.cwnd.max(0.0) * payload as f64) as u64;
@@ -197,7 +203,7 @@ impl Subflow {
     }
 
     /// Halves the window.
-    pub(super) fn penalise(&mut self) {
+    pub(super) fn halve_window(&mut self) {
         let window = &mut self.connection.window;
         // As in the out-of-tree implementation, the threshold stays in slow start.
         if !window.slow_start() {
@@ -207,12 +213,12 @@ impl Subflow {
     }
 
     /// Its state as its siblings see it.
-    pub(super) fn view(&self) -> Sibling {
+    pub(super) fn sibling_view(&self) -> Sibling {
         let (connection, usable) = (&self.connection, self.is_established());
         let recovering = connection.phase() == Phase::Recovery;
         // During a recovery the window is on its way to the threshold.
         let window = if recovering { connection.window.ssthresh } else { connection.window.cwnd };
-        let rtt = connection.rtt.smoothed().filter(|_| usable).map_or(0.0, Time::as_secs_f64);
-        Sibling { window, rtt, shown: connection.control.shown(), own: false }
+        let rtt = connection.rtt.smoothed_rtt().filter(|_| usable).map_or(0.0, Time::as_secs_f64);
+        Sibling { window, rtt, shown: connection.control.shown_value(), own: false }
     }
 }

@@ -14,7 +14,7 @@ use crate::endpoint::{Ahead, Capabilities, HostContext, Path, Transport, Transpo
 use crate::message::InitialWindow;
 use crate::probes;
 use crate::promises::Promised;
-use crate::shared::scale;
+use crate::shared::scale_time;
 use crate::two_sided::{Machine, TwoSided};
 use headway_gauges::GaugeInfo;
 use headway_packet::{Family, HostId, Packet, PacketFlags, PacketKind};
@@ -78,15 +78,15 @@ const PAPER_WINDOW: u32 = 30;
 
 impl NdpParams {
     /// Packets of the first window over `path`, shared or not.
-    fn window(&self, path: &Path, context: &HostContext, initial_window: &InitialWindow) -> u32 {
+    fn first_window(&self, path: &Path, context: &HostContext, initial_window: &InitialWindow) -> u32 {
         // A window that a scenario gives stands, however small: the paper's is its default alone.
         let least = if self.window == 0 { PAPER_WINDOW } else { 0 };
         context.first_window(self.window, path, initial_window).max(least)
     }
 
     /// The time-out of a packet over `path`.
-    fn timeout(&self, path: &Path) -> Time {
-        scale(path.max_rtt, self.rto)
+    fn packet_timeout(&self, path: &Path) -> Time {
+        scale_time(path.max_rtt, self.rto)
     }
 }
 
@@ -118,7 +118,7 @@ impl Transport for Ndp {
         ],
     };
 
-    fn endpoint(params: &NdpParams, context: HostContext) -> NdpEndpoint {
+    fn make_endpoint(params: &NdpParams, context: HostContext) -> NdpEndpoint {
         Machine::new(Sender::new(params.clone()), Receiver::new(params.clone(), &context), context)
     }
 }
@@ -151,7 +151,7 @@ pub type NdpEndpoint = Machine<Ndp>;
 fn is_of_sender(packet: &Packet) -> bool {
     match packet.kind {
         // A returned header is back at the message's sender.
-        PacketKind::Header => !packet.flags.has(PacketFlags::BOUNCED),
+        PacketKind::Header => !packet.flags.has_all(PacketFlags::BOUNCED),
         kind => kind == PacketKind::Data,
     }
 }
@@ -161,42 +161,42 @@ impl TwoSided for Ndp {
     type Sender = Sender;
     type Receiver = Receiver;
 
-    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+    fn route_packet(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
         let Machine { sender, receiver, shared } = machine;
         match packet.kind {
             // A header that came back fails the test, and the next arm has it.
             PacketKind::Data | PacketKind::Header if is_of_sender(packet) => {
-                receiver.arrived(shared, now, packet);
+                receiver.receive_data(shared, now, packet);
             }
             PacketKind::Header | PacketKind::Ack | PacketKind::Nack | PacketKind::Pull => {
-                sender.heard(shared, now, packet);
+                sender.receive_answer(shared, now, packet);
             }
             _ => {}
         }
     }
 
-    fn expired(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
+    fn handle_deadline(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
         let Machine { sender, receiver, shared } = machine;
         match key {
             TimerKey::InitialWindow(peer, id) => sender.release_first_window(shared, now, peer, id),
-            TimerKey::Lost(peer, id) => sender.overdue(shared, now, peer, id),
-            TimerKey::Pull => receiver.pull(shared, now),
+            TimerKey::Lost(peer, id) => sender.check_overdue(shared, now, peer, id),
+            TimerKey::Pull => receiver.send_pulls(shared, now),
             TimerKey::Idle(peer, id) => receiver.idle_timeout(shared, now, peer, id),
         }
     }
 
     #[inline]
-    fn anticipate(machine: &Machine<Self>, packet: Option<&Packet>, ahead: Ahead) {
+    fn prefetch_input(machine: &Machine<Self>, packet: Option<&Packet>, ahead: Ahead) {
         let id = packet.map(|packet| (packet.src, packet.message));
         if ahead == Ahead::Far {
-            machine.shared.anticipate();
+            machine.shared.prefetch_queues();
         }
         // A deadline or a free wire may concern either end.
         if packet.is_none_or(is_of_sender) {
-            machine.receiver.anticipate(id, packet, ahead);
+            machine.receiver.prefetch_message(id, packet, ahead);
         }
         if !packet.is_some_and(is_of_sender) {
-            machine.sender.anticipate(id, packet, ahead);
+            machine.sender.prefetch_message(id, packet, ahead);
         }
     }
 }

@@ -70,20 +70,20 @@ impl Paths {
 
     /// The entropy that a packet on `path` carries.
     #[inline]
-    pub(super) fn entropy(&self, path: u16) -> u32 {
+    pub(super) fn path_entropy(&self, path: u16) -> u32 {
         self.base.wrapping_add(u32::from(path))
     }
 
     /// Asks for the next path.
     #[inline]
-    pub(super) fn anticipate(&self) {
+    pub(super) fn prefetch_next(&self) {
         prefetch_at(&self.order, self.at);
     }
 
     /// The path of the next packet: not `but`, if there is another, and no outlier. NDP §3.1.1
     #[inline]
     pub(super) fn next(&mut self, but: Option<u16>) -> u16 {
-        let mut path = self.draw();
+        let mut path = self.draw_path();
         if self.order.len() == 1 {
             return path;
         }
@@ -92,14 +92,14 @@ impl Paths {
             if but != Some(path) && !self.leaves_out(path) {
                 break;
             }
-            path = self.draw();
+            path = self.draw_path();
         }
         path
     }
 
     /// The next path of the permutation; Fisher and Yates's shuffle, a step a packet.
     #[inline]
-    fn draw(&mut self) -> u16 {
+    fn draw_path(&mut self) -> u16 {
         if self.order.len() == 1 {
             return 0;
         }
@@ -133,27 +133,27 @@ impl Paths {
 
     /// A packet on `path` arrived whole.
     #[inline]
-    pub(super) fn acked(&mut self, path: u16) {
+    pub(super) fn count_ack(&mut self, path: u16) {
         if let Some(score) = self.board.get_mut(usize::from(path)) {
             score.acks += 1;
             self.total.acks += 1;
-            self.judge(path);
+            self.judge_path(path);
         }
     }
 
     /// A packet on `path` was trimmed, or something worse that counts as several.
     #[inline]
-    pub(super) fn nacked(&mut self, path: u16, weight: u32) {
+    pub(super) fn count_nack(&mut self, path: u16, weight: u32) {
         if let Some(score) = self.board.get_mut(usize::from(path)) {
             score.nacks += weight;
             self.total.nacks += weight;
-            self.judge(path);
+            self.judge_path(path);
         }
     }
 
     /// An outlier has more than 1.25 times the mean's negative acknowledgements for each positive one, and
     /// more than three in ten: the numbers of the authors' simulator, the paper has none.
-    fn judge(&mut self, path: u16) {
+    fn judge_path(&mut self, path: u16) {
         let (mean_acks, mean_nacks) = (u64::from(self.total.acks), u64::from(self.total.nacks));
         let score = &mut self.board[usize::from(path)];
         let (acks, nacks) = (u64::from(score.acks), u64::from(score.nacks));
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
     use headway_units::{Rate, Time};
 
-    fn paths(params: &NdpParams, count: u32) -> Paths {
+    fn test_paths(params: &NdpParams, count: u32) -> Paths {
         let path = Path {
             longest_timeout: Time::MAX,
             base_rtt: Time::us(1),
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn every_pass_uses_each_path_once_and_passes_differ() {
-        let mut paths = paths(&NdpParams::default(), 16);
+        let mut paths = test_paths(&NdpParams::default(), 16);
         let passes: Vec<Vec<u16>> = (0..4).map(|_| (0..16).map(|_| paths.next(None)).collect()).collect();
         for pass in &passes {
             let mut sorted = pass.clone();
@@ -195,36 +195,36 @@ mod tests {
             assert_eq!(sorted, (0..16).collect::<Vec<_>>());
         }
         assert!(passes.windows(2).all(|w| w[0] != w[1]));
-        assert_eq!(paths.entropy(3), 3, "numbered paths");
+        assert_eq!(paths.path_entropy(3), 3, "numbered paths");
     }
 
     #[test]
     fn a_bad_path_is_left_out_and_comes_back() {
-        let mut paths = paths(&NdpParams { outlier_samples: 20, ..NdpParams::default() }, 4);
+        let mut paths = test_paths(&NdpParams { outlier_samples: 20, ..NdpParams::default() }, 4);
         for _ in 0..40 {
-            (0..3).for_each(|p| paths.acked(p));
-            paths.nacked(3, 1);
+            (0..3).for_each(|p| paths.count_ack(p));
+            paths.count_nack(3, 1);
         }
         let uses = |paths: &mut Paths| (0..400).filter(|_| paths.next(None) == 3).count();
         let bad = uses(&mut paths);
         assert!((1..40).contains(&bad), "used {bad} times in 400");
-        (0..400).for_each(|_| (0..4).for_each(|p| paths.acked(p)));
+        (0..400).for_each(|_| (0..4).for_each(|p| paths.count_ack(p)));
         let good = uses(&mut paths);
         assert!((95..=105).contains(&good), "used {good} times in 400");
     }
 
     #[test]
     fn without_numbers_entropies_follow_the_messages_own_and_single_has_one() {
-        let hashed = paths(&NdpParams::default(), 0);
-        assert_eq!((hashed.order.len(), hashed.entropy(5)), (64, 82));
-        let mut single = paths(&NdpParams { spray: Spray::Single, ..NdpParams::default() }, 16);
+        let hashed = test_paths(&NdpParams::default(), 0);
+        assert_eq!((hashed.order.len(), hashed.path_entropy(5)), (64, 82));
+        let mut single = test_paths(&NdpParams { spray: Spray::Single, ..NdpParams::default() }, 16);
         assert!((0..20).all(|_| single.next(Some(0)) == 0));
-        assert_eq!(single.entropy(0), 77);
+        assert_eq!(single.path_entropy(0), 77);
     }
 
     #[test]
     fn a_repetition_avoids_the_path_that_failed() {
-        let mut paths = paths(&NdpParams::default(), 2);
+        let mut paths = test_paths(&NdpParams::default(), 2);
         assert!((0..20).all(|_| paths.next(Some(1)) == 0));
     }
 }

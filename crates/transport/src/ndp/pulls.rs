@@ -36,7 +36,7 @@ impl PullQueue {
     }
 
     /// A pull leaves.
-    pub(super) fn left(&mut self, now: Time) {
+    pub(super) fn mark_sent(&mut self, now: Time) {
         self.last = Some(now);
     }
 
@@ -63,7 +63,7 @@ impl PullQueue {
     }
 
     /// A message has all that it needs, or its sender is gone.
-    pub(super) fn remove(&mut self, keep: impl Fn(&MessageId) -> bool) {
+    pub(super) fn remove_messages(&mut self, keep: impl Fn(&MessageId) -> bool) {
         self.turns.retain(|_, line| {
             line.retain(&keep);
             !line.is_empty()

@@ -62,37 +62,39 @@ pub struct Receiver {
 
 impl Receiver {
     pub(super) fn new(params: NdpParams, context: &HostContext) -> Receiver {
-        let pulls = PullQueue::new(&params, context.sizes.slot(context.nic));
+        let pulls = PullQueue::new(&params, context.sizes.slot_time(context.nic));
         let messages = Messages::default();
         Receiver { params, messages, finished: FinishedMessages::default(), pulls }
     }
 
     /// Prefetches the memory that a packet about message `id`, or a pull, will touch.
     #[inline]
-    pub(super) fn anticipate(&self, id: Option<MessageId>, packet: Option<&Packet>, ahead: Ahead) {
-        let Some(incoming) = self.messages.recent(id) else { return };
+    pub(super) fn prefetch_message(&self, id: Option<MessageId>, packet: Option<&Packet>, ahead: Ahead) {
+        let Some(incoming) = self.messages.recent_entry(id) else { return };
         match ahead {
             Ahead::Far => prefetch(incoming),
             Ahead::Near => {
-                packet.into_iter().for_each(|packet| incoming.received.anticipate(Data::read(packet).index));
-                incoming.paths.anticipate();
+                packet
+                    .into_iter()
+                    .for_each(|packet| incoming.received.prefetch_index(Data::from_packet(packet).index));
+                incoming.paths.prefetch_next();
             }
         }
     }
 
     /// NDP §3.2: a packet is acknowledged at once, and a header negatively; each earns a pull.
-    pub(super) fn arrived(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+    pub(super) fn receive_data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
-        let Some(incoming) = self.messages.named(key) else {
-            return self.first(shared, now, packet);
+        let Some(incoming) = self.messages.named_mut(key) else {
+            return self.receive_first(shared, now, packet);
         };
         // A header has the fields of its packet.
-        let index = Data::read(packet).index;
+        let index = Data::from_packet(packet).index;
         if index >= incoming.packets {
             return;
         }
         // Headers and repetitions are signs of life as well.
-        if incoming.idle.heard(now) {
+        if incoming.idle.mark_heard(now) {
             incoming.arm_timeout(shared, key, now);
         }
         let whole = packet.is_data();
@@ -101,9 +103,9 @@ impl Receiver {
             false => !incoming.received.contains(index),
         };
         if whole && new {
-            shared.delivered(packet);
+            shared.report_delivered(packet);
             if incoming.received.len() == incoming.packets {
-                return self.complete(shared, key, packet);
+                return self.complete_message(shared, key, packet);
             }
         }
         incoming.state.step(if whole { ReceiverEvent::Data } else { ReceiverEvent::Header });
@@ -111,7 +113,7 @@ impl Receiver {
         if new || self.params.pull_duplicates {
             if self.params.pull_ack && self.pulls.is_free(now) {
                 (permitted, flags) = (incoming.next_pull(), PacketFlags::PULL);
-                self.pulls.left(now);
+                self.pulls.mark_sent(now);
             } else {
                 incoming.queued += 1;
                 // A message stands in the queue once, however many pulls it waits for.
@@ -123,21 +125,21 @@ impl Receiver {
         let arrived = incoming.received.next_missing(0);
         // A header of a packet that has arrived by now needs no repetition.
         let answer = match whole || !new {
-            true => incoming.control(shared, key, Ack { index, arrived, permitted }),
-            false => incoming.control(shared, key, Nack { index, arrived, permitted }),
+            true => incoming.control_packet(shared, key, Ack { index, arrived, permitted }),
+            false => incoming.control_packet(shared, key, Nack { index, arrived, permitted }),
         };
         shared.control.push_back(Packet { flags, ..answer });
-        self.arm(shared, now);
+        self.arm_pull_timer(shared, now);
     }
 
     /// A packet of a message that is not being received: a new one, or one that has finished.
     // Once a message; any other packet finds its entry.
     #[cold]
-    fn first(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+    fn receive_first(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let (peer, id) = (packet.src, packet.message);
-        let Data { index, message_bytes, class, .. } = Data::read(packet);
+        let Data { index, message_bytes, class, .. } = Data::from_packet(packet);
         // The length comes from the wire: one of more packets than 32 bits can count is not a message.
-        let Ok(packets) = u32::try_from(shared.context.sizes.packets(message_bytes)) else { return };
+        let Ok(packets) = u32::try_from(shared.context.sizes.packets_of(message_bytes)) else { return };
         if self.finished.contains(peer, id) {
             // The sender has not heard that it is done.
             let ack = Ack { index, arrived: packets, permitted: 0 };
@@ -148,7 +150,7 @@ impl Receiver {
             return;
         }
         let path = (shared.context.path)(peer);
-        let timeout = self.params.timeout(&path).saturating_mul(SILENT_TIMEOUTS);
+        let timeout = self.params.packet_timeout(&path).saturating_mul(SILENT_TIMEOUTS);
         // Receivers that all began with the same path would meet on it.
         let seed = mix(u64::from(shared.context.host.0) << 32 | u64::from(id));
         let paths = Paths::new(&self.params, &path, packet.entropy, seed, false);
@@ -166,60 +168,60 @@ impl Receiver {
         };
         incoming.arm_timeout(shared, (peer, id), now);
         self.messages.insert((peer, id), incoming);
-        self.arrived(shared, now, packet);
+        self.receive_data(shared, now, packet);
     }
 
     /// NDP §3.2: with the last packet the message's pulls leave the queue; here, as their turn comes.
-    fn complete(&mut self, shared: &mut Shared, key: MessageId, packet: &Packet) {
+    fn complete_message(&mut self, shared: &mut Shared, key: MessageId, packet: &Packet) {
         let Some(mut incoming) = self.messages.remove(key) else { return };
         incoming.state.step(ReceiverEvent::Last);
         let arrived = incoming.received.next_missing(0);
-        let ack = Ack { index: Data::read(packet).index, arrived, permitted: 0 };
-        shared.control.push_back(incoming.control(shared, key, ack));
+        let ack = Ack { index: Data::from_packet(packet).index, arrived, permitted: 0 };
+        shared.control.push_back(incoming.control_packet(shared, key, ack));
         self.finished.insert(key.0, key.1);
-        shared.completed(packet);
+        shared.report_completed(packet);
     }
 
     /// NDP §3.2: the next pull of the queue, one a frame time of this host's link.
-    pub(super) fn pull(&mut self, shared: &mut Shared, now: Time) {
+    pub(super) fn send_pulls(&mut self, shared: &mut Shared, now: Time) {
         self.pulls.armed = false;
         while self.pulls.next() <= now {
             let Some(key) = self.pulls.pop() else { return };
             // Pulls of a message that is complete take no turn.
-            let Some(incoming) = self.messages.named(key) else { continue };
+            let Some(incoming) = self.messages.named_mut(key) else { continue };
             incoming.queued -= 1;
-            incoming.idle.sent(now);
+            incoming.idle.mark_sent(now);
             let (arrived, permitted) = (incoming.received.next_missing(0), incoming.next_pull());
-            let pull = incoming.control(shared, key, Pull { arrived, permitted });
+            let pull = incoming.control_packet(shared, key, Pull { arrived, permitted });
             shared.control.push_back(Packet { flags: PacketFlags::PULL, ..pull });
             if incoming.queued > 0 {
                 self.pulls.push(incoming.class, key);
             }
-            self.pulls.left(now);
+            self.pulls.mark_sent(now);
         }
-        self.arm(shared, now);
+        self.arm_pull_timer(shared, now);
     }
 
     /// Arms the deadline of the next pull, if one waits.
     #[inline]
-    fn arm(&mut self, shared: &mut Shared, now: Time) {
+    fn arm_pull_timer(&mut self, shared: &mut Shared, now: Time) {
         if !self.pulls.armed && !self.pulls.is_empty() {
-            shared.timers.arm(self.pulls.next().max(now), TimerKey::Pull);
+            shared.timers.arm_deadline(self.pulls.next().max(now), TimerKey::Pull);
             self.pulls.armed = true;
         }
     }
 
     /// Repeats the last pull when nothing has come of it: it may have been lost.
     pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(incoming) = self.messages.named((peer, id)) else { return };
+        let Some(incoming) = self.messages.named_mut((peer, id)) else { return };
         // A pull that waits here cannot have been answered.
-        let (held, timeout) = (incoming.queued > 0, incoming.timeout());
-        if !incoming.idle.expired(&mut shared.timers, now, held, timeout, TimerKey::Idle(peer, id)) {
+        let (held, timeout) = (incoming.queued > 0, incoming.silence_timeout());
+        if !incoming.idle.has_expired(&mut shared.timers, now, held, timeout, TimerKey::Idle(peer, id)) {
             return;
         }
         incoming.state.step(ReceiverEvent::IdleTimeout);
         let (arrived, permitted) = (incoming.received.next_missing(0), incoming.pulled);
-        let pull = incoming.control(shared, (peer, id), Pull { arrived, permitted });
+        let pull = incoming.control_packet(shared, (peer, id), Pull { arrived, permitted });
         let flags = PacketFlags::PULL.with(PacketFlags::AGAIN);
         shared.control.push_back(Packet { flags, ..pull });
         incoming.arm_timeout(shared, (peer, id), now);
@@ -228,39 +230,39 @@ impl Receiver {
 
 impl ReceivingHalf<TimerKey> for Receiver {
     /// The sender is gone.
-    fn forget(&mut self, _: &mut Shared, _: Time, gone: Gone) {
-        self.messages.forget(gone);
-        self.pulls.remove(|key| !gone.covers(*key));
-        self.finished.forget(gone);
+    fn forget_messages(&mut self, _: &mut Shared, _: Time, gone: Gone) {
+        self.messages.forget_gone(gone);
+        self.pulls.remove_messages(|key| !gone.covers_message(*key));
+        self.finished.forget_gone(gone);
     }
 
-    fn probe(&self, id: MessageId, found: &mut Sink<'_>) {
+    fn probe_message(&self, id: MessageId, found: &mut Sink<'_>) {
         if let Some(incoming) = self.messages.named_now(id) {
             found(&PULLS_WAITING, incoming.queued.into());
         }
     }
 
-    fn live(&self) -> usize {
+    fn live_messages(&self) -> usize {
         self.messages.len()
     }
 }
 
 impl Incoming {
     /// Silence after which the last pull is repeated.
-    fn timeout(&self) -> Time {
-        self.idle.doubled(self.timeout, MAX_BACKOFF)
+    fn silence_timeout(&self) -> Time {
+        self.idle.doubled_timeout(self.timeout, MAX_BACKOFF)
     }
 
     /// Arms the idle timer for a time-out from now on.
     fn arm_timeout(&mut self, shared: &mut Shared, (peer, id): MessageId, now: Time) {
-        let at = now.saturating_add(self.timeout());
-        self.idle.arm(&mut shared.timers, at, TimerKey::Idle(peer, id));
+        let at = now.saturating_add(self.silence_timeout());
+        self.idle.arm_timer(&mut shared.timers, at, TimerKey::Idle(peer, id));
     }
 
     /// A control packet on the next path.
-    fn control<V: TypedView>(&mut self, shared: &Shared, (peer, id): MessageId, view: V) -> Packet {
+    fn control_packet<V: TypedView>(&mut self, shared: &Shared, (peer, id): MessageId, view: V) -> Packet {
         let path = self.paths.next(None);
-        shared.control_view(view, peer, id, self.tag, self.paths.entropy(path))
+        shared.control_view(view, peer, id, self.tag, self.paths.path_entropy(path))
     }
 
     /// NDP §3.2.1: pulls are numbered for each message, so that one that comes late has been made up for.

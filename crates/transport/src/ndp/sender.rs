@@ -105,30 +105,30 @@ impl Sender {
 
     /// Prefetches the memory that a packet about message `id`, or an input that is none, will touch.
     #[inline]
-    pub(super) fn anticipate(&self, id: Option<MessageId>, packet: Option<&Packet>, ahead: Ahead) {
-        let Some(out) = self.messages.recent(id) else { return };
+    pub(super) fn prefetch_message(&self, id: Option<MessageId>, packet: Option<&Packet>, ahead: Ahead) {
+        let Some(out) = self.messages.recent_entry(id) else { return };
         match ahead {
             Ahead::Far => prefetch(out),
             Ahead::Near => {
                 let place =
                     // Every answer has the index at the same place.
-                    packet.and_then(|packet| Ack::read(packet).index.checked_sub(out.base)).unwrap_or(0);
+                    packet.and_then(|packet| Ack::from_packet(packet).index.checked_sub(out.base)).unwrap_or(0);
                 out.slots.get(place as usize).into_iter().for_each(prefetch);
                 out.slots.front().into_iter().for_each(prefetch);
                 out.slots.back().into_iter().for_each(prefetch);
                 out.flight.front().into_iter().for_each(prefetch);
                 out.flight.back().into_iter().for_each(prefetch);
-                out.paths.anticipate();
+                out.paths.prefetch_next();
             }
         }
     }
 
     /// Lets the packets of the first window go whose time has come.
     pub(super) fn release_first_window(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(key) = self.messages.find((peer, id)) else { return };
+        let Some(key) = self.messages.find_key((peer, id)) else { return };
         let out = &mut self.messages[key];
         out.pushes +=
-            out.initial_window.release(&mut shared.timers, now, TimerKey::InitialWindow(peer, id)).1;
+            out.initial_window.release_and_arm(&mut shared.timers, now, TimerKey::InitialWindow(peer, id)).1;
         self.take_turns(key);
     }
 
@@ -143,84 +143,86 @@ impl Sender {
     }
 
     /// Handles a receiver's answer about a message, or a header that a switch returns.
-    pub(super) fn heard(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
-        let Some(key) = self.messages.find((packet.src, packet.message)) else { return };
+    pub(super) fn receive_answer(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let Some(key) = self.messages.find_key((packet.src, packet.message)) else { return };
         let out = &mut self.messages[key];
         (out.active, out.stalls) = (now, 0);
         match packet.kind {
-            PacketKind::Ack => out.arrived(Ack::read(packet).index),
-            PacketKind::Nack => out.trimmed(Nack::read(packet).index),
-            PacketKind::Header => out.bounced(Header::read(packet).index),
+            PacketKind::Ack => out.mark_arrived(Ack::from_packet(packet).index),
+            PacketKind::Nack => out.mark_trimmed(Nack::from_packet(packet).index),
+            PacketKind::Header => out.mark_bounced(Header::from_packet(packet).index),
             _ => {}
         }
         // Acknowledgements of either sort say these two where pulls do.
-        let Pull { arrived, permitted } = Pull::read(packet);
+        let Pull { arrived, permitted } = Pull::from_packet(packet);
         // A header has the size of its first window in that field.
         if packet.kind != PacketKind::Header {
             out.arrived_below(arrived);
         }
         if out.base == out.packets {
-            return self.finished(shared, key, (packet.src, packet.message));
+            return self.finish_message(shared, key, (packet.src, packet.message));
         }
-        let pull = packet.flags.has(PacketFlags::PULL);
+        let pull = packet.flags.has_all(PacketFlags::PULL);
         if pull {
-            out.pull(permitted);
+            out.add_pulls(permitted);
         }
         // After the pull was counted, which may be all that is to come.
-        out.keep_going(pull && packet.flags.has(PacketFlags::AGAIN));
+        out.keep_going(pull && packet.flags.has_all(PacketFlags::AGAIN));
         // The deadline in force counts the doublings, and would come too late.
         if out.backoff > 0 {
             out.backoff = 0;
-            out.watch(shared, now);
+            out.arm_lost_timer(shared, now);
         }
         self.take_turns(key);
     }
 
-    fn finished(&mut self, shared: &mut Shared, key: DefaultKey, id: MessageId) {
+    fn finish_message(&mut self, shared: &mut Shared, key: DefaultKey, id: MessageId) {
         if let Some(mut out) = self.messages.remove(id) {
             out.state.step(SenderEvent::Finished);
             if out.in_turns {
                 self.turns.retain(|k| *k != key);
             }
-            shared.acknowledged(&out.message);
+            shared.report_acknowledged(&out.message);
         }
     }
 
     /// NDP §3.2.3: a lost packet is sent again at once, on another path.
-    pub(super) fn overdue(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(key) = self.messages.find((peer, id)) else { return };
+    pub(super) fn check_overdue(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+        let Some(key) = self.messages.find_key((peer, id)) else { return };
         let out = &mut self.messages[key];
         if out.lost_at.is_none_or(|at| now < at) {
             return;
         }
         out.lost_at = None;
-        let timeout = out.timeout();
+        let timeout = out.packet_timeout();
         let mut lost = false;
-        while let Some((sent, index)) = out.oldest().filter(|(sent, _)| sent.saturating_add(timeout) <= now) {
+        while let Some((sent, index)) =
+            out.oldest_flight().filter(|(sent, _)| sent.saturating_add(timeout) <= now)
+        {
             debug_assert!(sent <= now);
             out.flight.pop_front();
-            out.lose(index);
+            out.mark_lost(index);
             lost = true;
         }
         if lost {
             out.state.step(SenderEvent::Timeout);
             out.backoff = (out.backoff + 1).min(self.params.backoff as u32);
-        } else if out.stalled().is_some_and(|at| at <= now) {
-            out.insist(now);
+        } else if out.stalled_at().is_some_and(|at| at <= now) {
+            out.send_unpulled(now);
         }
-        out.watch(shared, now);
+        out.arm_lost_timer(shared, now);
         self.take_turns(key);
     }
 }
 
 impl SendingHalf<TimerKey> for Sender {
     /// NDP §3.2: a new message pushes its first window at line rate.
-    fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+    fn open_message(&mut self, shared: &mut Shared, now: Time, message: &Message) {
         let context = &shared.context;
         let path = (context.path)(message.dst);
-        let packets = context.sizes.packets(message.bytes) as u32;
-        let window = self.params.window(&path, context, &message.initial_window);
-        let slot = context.sizes.slot(path.bottleneck);
+        let packets = context.sizes.packets_of(message.bytes) as u32;
+        let window = self.params.first_window(&path, context, &message.initial_window);
+        let slot = context.sizes.slot_time(path.bottleneck);
         // Unlike the receiving half's seed for a message of the same number, or both would take paths in step.
         let seed = mix(u64::from(context.host.0) << 32 | u64::from(message.id)) ^ 1;
         let out = Outgoing {
@@ -242,7 +244,7 @@ impl SendingHalf<TimerKey> for Sender {
             history: 0,
             heard: 0,
             paths: Paths::new(&self.params, &path, message.entropy, seed, true),
-            timeout: self.params.timeout(&path),
+            timeout: self.params.packet_timeout(&path),
             backoff: 0,
             active: now,
             stalls: 0,
@@ -259,14 +261,14 @@ impl SendingHalf<TimerKey> for Sender {
             let key = self.turns.pop_front()?;
             let out = &mut self.messages[key];
             // What it had to send may have been acknowledged since.
-            let Some((index, flags)) = out.take() else {
+            let Some((index, flags)) = out.take_next() else {
                 out.in_turns = false;
                 continue;
             };
-            let packet = out.data(&shared.context, now, index, flags);
+            let packet = out.data_packet(&shared.context, now, index, flags);
             // A deadline in force is of an earlier departure.
             if out.lost_at.is_none() {
-                out.watch(shared, now);
+                out.arm_lost_timer(shared, now);
             }
             out.in_turns = out.is_ready();
             if out.in_turns {
@@ -282,19 +284,19 @@ impl SendingHalf<TimerKey> for Sender {
     }
 
     /// The receiver is gone.
-    fn forget(&mut self, shared: &mut Shared, gone: Gone) {
-        shared.fail(self.messages.forget(gone).iter().map(|out| out.message));
+    fn forget_messages(&mut self, shared: &mut Shared, gone: Gone) {
+        shared.fail_messages(self.messages.forget_gone(gone).iter().map(|out| out.message));
         self.turns.retain(|key| self.messages.contains_key(*key));
     }
 
-    fn probe(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
+    fn probe_message(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
         if let Some(out) = self.messages.named_now(id) {
             found(&probes::IN_FLIGHT, out.away.into());
             found(&probes::PERMITTED, f64::from(out.pushes) + f64::from(out.credit));
         }
     }
 
-    fn live(&self) -> usize {
+    fn live_messages(&self) -> usize {
         self.messages.len()
     }
 }
@@ -302,7 +304,7 @@ impl SendingHalf<TimerKey> for Sender {
 impl Outgoing {
     /// The slot of a packet that was sent and has not been found to have arrived with all before it.
     #[inline]
-    fn slot(&mut self, index: u32) -> Option<&mut Slot> {
+    fn slot_mut(&mut self, index: u32) -> Option<&mut Slot> {
         self.slots.get_mut(index.checked_sub(self.base)? as usize)
     }
 
@@ -315,14 +317,14 @@ impl Outgoing {
     }
 
     /// The next packet that may leave, and by what right. NDP §3.2
-    fn take(&mut self) -> Option<(u32, PacketFlags)> {
+    fn take_next(&mut self) -> Option<(u32, PacketFlags)> {
         let new = self.next < self.packets;
         if self.pushes > 0 && new {
             self.pushes -= 1;
             return Some((self.next, PacketFlags::UNSCHEDULED));
         }
         while let Some(index) = self.urgent.pop_front() {
-            if self.slot(index).is_some_and(|slot| slot.place == Place::Urgent) {
+            if self.slot_mut(index).is_some_and(|slot| slot.place == Place::Urgent) {
                 return Some((index, PacketFlags::UNSCHEDULED.with(PacketFlags::AGAIN)));
             }
         }
@@ -341,14 +343,14 @@ impl Outgoing {
     }
 
     /// Packet `index` leaves now.
-    fn data(&mut self, context: &HostContext, now: Time, index: u32, flags: PacketFlags) -> Packet {
-        let path = match self.slot(index).copied() {
+    fn data_packet(&mut self, context: &HostContext, now: Time, index: u32, flags: PacketFlags) -> Packet {
+        let path = match self.slot_mut(index).copied() {
             // Any path but the one that its last copy took.
             Some(slot) => self.paths.next(Some(slot.path)),
             None => self.paths.next(None),
         };
         let slot = Slot { sent: now, path, place: Place::Away };
-        match self.slot(index) {
+        match self.slot_mut(index) {
             Some(there) => *there = slot,
             None => {
                 self.slots.push_back(slot);
@@ -358,18 +360,19 @@ impl Outgoing {
         self.away += 1;
         // For its effect: entries that are over leave the front, so that `flight` stays as short as what is under
         // way.
-        self.oldest();
+        self.oldest_flight();
         self.flight.push_back((now, index));
-        let packet = context.data_packet(&self.message, index, self.initial_window.window());
-        let mut packet = Data { class: self.message.class.into(), ..Data::read(&packet) }.on(packet);
-        packet.entropy = self.paths.entropy(path);
+        let packet = context.data_packet(&self.message, index, self.initial_window.window_packets());
+        let mut packet =
+            Data { class: self.message.class.into(), ..Data::from_packet(&packet) }.put_on(packet);
+        packet.entropy = self.paths.path_entropy(path);
         packet.flags = flags;
         packet
     }
 
     /// Takes a packet out of the place where it is, if it has one.
     #[inline]
-    fn leave(&mut self, index: u32, place: Place) {
+    fn leave_place(&mut self, index: u32, place: Place) {
         match place {
             Place::Away => self.away -= 1,
             Place::Again => {
@@ -380,25 +383,25 @@ impl Outgoing {
         }
     }
 
-    fn remember(&mut self, ack: bool) {
+    fn remember_answer(&mut self, ack: bool) {
         self.history = self.history << 1 | u16::from(ack);
         self.heard += 1;
     }
 
     /// NDP §3.2: an acknowledgement frees the packet's buffer.
-    fn arrived(&mut self, index: u32) {
-        let Some(slot) = self.slot(index) else { return };
+    fn mark_arrived(&mut self, index: u32) {
+        let Some(slot) = self.slot_mut(index) else { return };
         let was = std::mem::replace(slot, Slot { place: Place::There, ..*slot });
         // Another acknowledgement of the same packet brings no other pull.
         if was.place == Place::There {
             return;
         }
-        self.leave(index, was.place);
+        self.leave_place(index, was.place);
         self.state.step(SenderEvent::Answer);
         self.answered += 1;
-        self.paths.acked(was.path);
-        self.remember(true);
-        self.advance();
+        self.paths.count_ack(was.path);
+        self.remember_answer(true);
+        self.advance_base();
     }
 
     /// All packets below `index` have arrived.
@@ -408,16 +411,16 @@ impl Outgoing {
             let Some(slot) = self.slots.pop_front() else { return };
             // Its own acknowledgement was lost; the receiver owes a pull for it all the same.
             if slot.place != Place::There {
-                self.leave(self.base, slot.place);
+                self.leave_place(self.base, slot.place);
                 self.answered += 1;
             }
             self.base += 1;
         }
-        self.advance();
+        self.advance_base();
     }
 
     #[inline]
-    fn advance(&mut self) {
+    fn advance_base(&mut self) {
         while self.slots.front().is_some_and(|slot| slot.place == Place::There) {
             self.slots.pop_front();
             self.base += 1;
@@ -425,38 +428,38 @@ impl Outgoing {
     }
 
     /// NDP §3.2: a packet that was trimmed is made ready, and waits for a pull.
-    fn trimmed(&mut self, index: u32) {
-        let Some(slot) = self.slot(index).filter(|slot| slot.place == Place::Away) else { return };
+    fn mark_trimmed(&mut self, index: u32) {
+        let Some(slot) = self.slot_mut(index).filter(|slot| slot.place == Place::Away) else { return };
         slot.place = Place::Again;
         let path = slot.path;
         self.away -= 1;
         self.again.insert(index);
         self.state.step(SenderEvent::Answer);
         self.answered += 1;
-        self.paths.nacked(path, 1);
-        self.remember(false);
+        self.paths.count_nack(path, 1);
+        self.remember_answer(false);
     }
 
     /// NDP §3.2.4: a returned packet waits for a pull, unless it met a bad path.
-    fn bounced(&mut self, index: u32) {
-        let Some(slot) = self.slot(index).filter(|slot| slot.place == Place::Away) else { return };
+    fn mark_bounced(&mut self, index: u32) {
+        let Some(slot) = self.slot_mut(index).filter(|slot| slot.place == Place::Away) else { return };
         let path = slot.path;
         self.away -= 1;
         self.state.step(SenderEvent::Bounce);
-        self.paths.nacked(path, SEVERE);
-        self.remember(false);
+        self.paths.count_nack(path, SEVERE);
+        self.remember_answer(false);
         let urgent = self.is_path_bad();
-        self.repeat(index, urgent);
+        self.queue_repetition(index, urgent);
     }
 
     /// Puts a packet that is nowhere in line to be sent again.
-    fn repeat(&mut self, index: u32, urgent: bool) {
+    fn queue_repetition(&mut self, index: u32, urgent: bool) {
         if urgent {
             self.urgent.push_back(index);
         } else {
             self.again.insert(index);
         }
-        if let Some(slot) = self.slot(index) {
+        if let Some(slot) = self.slot_mut(index) {
             slot.place = if urgent { Place::Urgent } else { Place::Again };
         }
     }
@@ -471,15 +474,15 @@ impl Outgoing {
     }
 
     /// Nothing was heard of a packet for too long.
-    fn lose(&mut self, index: u32) {
-        let Some(path) = self.slot(index).map(|slot| slot.path) else { return };
+    fn mark_lost(&mut self, index: u32) {
+        let Some(path) = self.slot_mut(index).map(|slot| slot.path) else { return };
         self.away -= 1;
-        self.paths.nacked(path, SEVERE);
-        self.repeat(index, true);
+        self.paths.count_nack(path, SEVERE);
+        self.queue_repetition(index, true);
     }
 
     /// NDP §3.2.1: as many packets as the number has grown by.
-    fn pull(&mut self, number: u32) {
+    fn add_pulls(&mut self, number: u32) {
         if number > self.pulled {
             self.state.step(SenderEvent::Pull);
             self.credit = self.credit.saturating_add(number - self.pulled);
@@ -495,7 +498,7 @@ impl Outgoing {
             return;
         }
         if let Some(index) = self.again.pop_first() {
-            self.repeat(index, true);
+            self.queue_repetition(index, true);
         } else if asked && self.message.responsive {
             // Pushed, because a repeated pull has an old number and permits nothing.
             self.pushes = 1;
@@ -504,10 +507,10 @@ impl Outgoing {
 
     /// Departure and index of the packet that has been under way for longest.
     #[inline]
-    fn oldest(&mut self) -> Option<(Time, u32)> {
+    fn oldest_flight(&mut self) -> Option<(Time, u32)> {
         while let Some(&(sent, index)) = self.flight.front() {
             // A packet that has left again has a later entry.
-            if self.slot(index).is_some_and(|slot| slot.place == Place::Away && slot.sent == sent) {
+            if self.slot_mut(index).is_some_and(|slot| slot.place == Place::Away && slot.sent == sent) {
                 return Some((sent, index));
             }
             self.flight.pop_front();
@@ -516,33 +519,33 @@ impl Outgoing {
     }
 
     /// Longest time that a packet may be under way.
-    fn timeout(&self) -> Time {
+    fn packet_timeout(&self) -> Time {
         self.timeout.saturating_mul(1 << self.backoff)
     }
 
     /// Time at which a repetition has waited for its pull for too long, if nothing else will come of this message.
-    fn stalled(&self) -> Option<Time> {
+    fn stalled_at(&self) -> Option<Time> {
         let waits = self.away == 0 && !self.again.is_empty();
         let timeout = self.timeout.saturating_mul(STALLED_TIMEOUTS << self.stalls);
         waits.then(|| self.active.saturating_add(timeout))
     }
 
     /// Repeats a packet without a pull.
-    fn insist(&mut self, now: Time) {
+    fn send_unpulled(&mut self, now: Time) {
         self.state.step(SenderEvent::Timeout);
         (self.active, self.stalls) = (now, (self.stalls + 1).min(MAX_STALLS));
         if let Some(index) = self.again.pop_first() {
-            self.repeat(index, true);
+            self.queue_repetition(index, true);
         }
     }
 
     /// Arms the deadline of the oldest packet under way, or of one that waits while none is, unless one that
     /// is as early is in force.
-    fn watch(&mut self, shared: &mut Shared, now: Time) {
-        let lost = self.oldest().map(|(sent, _)| sent.saturating_add(self.timeout()));
-        let Some(due) = lost.or_else(|| self.stalled()).map(|due| due.max(now)) else { return };
+    fn arm_lost_timer(&mut self, shared: &mut Shared, now: Time) {
+        let lost = self.oldest_flight().map(|(sent, _)| sent.saturating_add(self.packet_timeout()));
+        let Some(due) = lost.or_else(|| self.stalled_at()).map(|due| due.max(now)) else { return };
         if self.lost_at.is_none_or(|at| due < at) {
-            shared.timers.arm(due, TimerKey::Lost(self.message.dst, self.message.id));
+            shared.timers.arm_deadline(due, TimerKey::Lost(self.message.dst, self.message.id));
             self.lost_at = Some(due);
         }
     }

@@ -179,7 +179,7 @@ impl Incoming {
         for index in 0..a.free {
             // 128 bits, because a duration times a count of packets may exceed 64.
             let left = Time((u128::from(a.burst.0) * u128::from(index + 1) / u128::from(a.free)) as u64);
-            message.authorise(index, 0, now.saturating_add(left));
+            message.authorise_packet(index, 0, now.saturating_add(left));
         }
         (message.cursor, message.fresh, message.free) = (a.free, a.free, a.free);
         if a.again {
@@ -191,27 +191,27 @@ impl Incoming {
     }
 
     /// Packets that have not arrived.
-    pub(super) fn remaining(&self) -> u32 {
+    pub(super) fn remaining_packets(&self) -> u32 {
         self.packets - self.received.len()
     }
 
     /// Authorisations that are out.
-    pub(super) fn open(&self) -> u32 {
+    pub(super) fn open_tokens(&self) -> u32 {
         self.open
     }
 
     /// pHost §3: tokens issued since the newest that was answered.
-    pub(super) fn unanswered(&self) -> u32 {
+    pub(super) fn unanswered_tokens(&self) -> u32 {
         self.issued - self.answered
     }
 
     /// True if one more token would be more than the source may leave unanswered.
     pub(super) fn at_limit(&self) -> bool {
-        self.unanswered() >= self.terms.limit
+        self.unanswered_tokens() >= self.terms.limit
     }
 
     /// Takes in a packet; `None` when it was there already, else whether it was the last.
-    pub(super) fn store(&mut self, index: u32) -> Option<bool> {
+    pub(super) fn store_packet(&mut self, index: u32) -> Option<bool> {
         if !self.received.insert(index) {
             return None;
         }
@@ -219,13 +219,13 @@ impl Incoming {
         Some(self.received.len() == self.packets)
     }
 
-    fn authorise(&mut self, index: u32, attempt: u32, at: Time) {
+    fn authorise_packet(&mut self, index: u32, attempt: u32, at: Time) {
         // First attempts are overdue in the order of their numbers, which `checked` follows; repetitions wait longer
         // each time.
         if attempt > 0 {
             let Terms { resend, longest, .. } = self.terms;
             let timeout = resend.saturating_mul(1 << attempt.min(MAX_BACKOFF)).min(longest.max(resend));
-            self.retry_deadlines.arm(at.saturating_add(timeout), self.issued);
+            self.retry_deadlines.arm_deadline(at.saturating_add(timeout), self.issued);
         }
         self.authorised.push_back(Authorisation { index, attempt, at, open: true });
         self.issued += 1;
@@ -236,7 +236,7 @@ impl Incoming {
     /// Retires the authorisation that a data packet used; returns true if one was open.
     ///
     /// A packet that comes by a token given up already retires the token that replaced it.
-    pub(super) fn answer(&mut self, now: Time, number: u32, index: u32) -> bool {
+    pub(super) fn retire_answered(&mut self, now: Time, number: u32, index: u32) -> bool {
         self.heard_at = now;
         self.silent = false;
         let place = number.checked_sub(self.first).map(|n| n as usize);
@@ -283,10 +283,16 @@ impl Incoming {
             self.authorised.pop_front();
             self.first += 1;
         }
-        debug_assert!(self.conserved(), "{:?} of {} issued, {} open", self.retired, self.issued, self.open);
+        debug_assert!(
+            self.is_conserved(),
+            "{:?} of {} issued, {} open",
+            self.retired,
+            self.issued,
+            self.open
+        );
     }
 
-    fn conserved(&self) -> bool {
+    fn is_conserved(&self) -> bool {
         let r = self.retired;
         r.used + r.expired + r.written_off + self.open == self.issued
     }
@@ -298,7 +304,7 @@ impl Incoming {
         self.authorised.clear();
         (self.first, self.checked) = (self.issued, self.issued);
         self.answered = self.issued;
-        debug_assert!(self.conserved());
+        debug_assert!(self.is_conserved());
     }
 
     /// None of the free packets has come: tokens start without them.
@@ -319,7 +325,7 @@ impl Incoming {
     }
 
     /// pHost §3: after the time-out a downgraded source gets a new window.
-    pub(super) fn forgive(&mut self) {
+    pub(super) fn forgive_unanswered(&mut self) {
         if self.terms.one_token {
             // Room for exactly one token below the limit.
             self.answered = self.answered.max((self.issued + 1).saturating_sub(self.terms.limit));
@@ -344,7 +350,7 @@ impl Incoming {
 
     /// Number of `slots` that may go on to other messages: those lent earlier are there already, and no more
     /// than it was given, or got from others.
-    pub(super) fn release(&mut self, slots: u32) -> u32 {
+    pub(super) fn release_slots(&mut self, slots: u32) -> u32 {
         let repaid = slots.min(self.lent);
         self.lent -= repaid;
         // A slot that it got became a token in most cases, which counts as given: the larger number has both.
@@ -354,7 +360,7 @@ impl Incoming {
     }
 
     /// Number of its slots that others may borrow.
-    pub(super) fn lend(&mut self) -> u32 {
+    pub(super) fn lend_slots(&mut self) -> u32 {
         let own = self.given.max(self.gifts).saturating_sub(self.released);
         let count = self.slots.min(own).saturating_sub(self.lent);
         self.lent += count;
@@ -417,12 +423,12 @@ impl Incoming {
     }
 
     /// Wait after a pass over the message; doubles while nothing comes.
-    pub(super) fn timeout(&self) -> Time {
+    pub(super) fn pass_timeout(&self) -> Time {
         self.terms.resend.saturating_mul(1 << self.fruitless)
     }
 
     /// The packet to ask for next. pHost §3: upward from the last one asked for, then the holes.
-    pub(super) fn wanted(&mut self) -> Option<u32> {
+    pub(super) fn wanted_packet(&mut self) -> Option<u32> {
         while let Some(&(index, _)) = self.lost.front() {
             if !self.received.contains(index) {
                 return Some(index);
@@ -435,7 +441,7 @@ impl Incoming {
 
     /// Issues the next token for `index`, the packet [`Incoming::wanted`]: its number, and true if the packet
     /// had a token before.
-    pub(super) fn ask(&mut self, now: Time, index: u32) -> (u32, bool) {
+    pub(super) fn issue_token(&mut self, now: Time, index: u32) -> (u32, bool) {
         let attempt = match self.lost.front() {
             Some(&(lost, attempt)) if lost == index => {
                 self.lost.pop_front();
@@ -449,7 +455,7 @@ impl Incoming {
         let again = index < self.fresh;
         self.fresh = self.fresh.max(index + 1);
         let number = self.issued;
-        self.authorise(index, attempt, now);
+        self.authorise_packet(index, attempt, now);
         self.given += 1;
         (number, again)
     }
@@ -459,7 +465,7 @@ impl Incoming {
 mod tests {
     use super::*;
 
-    fn message() -> Incoming {
+    fn test_message() -> Incoming {
         let terms = Terms {
             limit: 12,
             bdp: 10,
@@ -486,71 +492,71 @@ mod tests {
     }
 
     /// Answers packets `0..answers`, each with a new token.
-    fn run(message: &mut Incoming, answers: u32) {
+    fn answer_packets(message: &mut Incoming, answers: u32) {
         for index in 0..answers {
-            assert!(message.answer(Time(10), index, index));
-            assert_eq!(message.store(index), Some(false));
-            assert_eq!(message.wanted(), Some(index + 5));
-            assert_eq!(message.ask(Time(10), index + 5), (index + 5, false));
+            assert!(message.retire_answered(Time(10), index, index));
+            assert_eq!(message.store_packet(index), Some(false));
+            assert_eq!(message.wanted_packet(), Some(index + 5));
+            assert_eq!(message.issue_token(Time(10), index + 5), (index + 5, false));
         }
     }
 
     #[test]
     fn what_was_lent_is_not_passed_on_again() {
-        let mut m = message();
-        run(&mut m, 50);
-        m.slots = m.open();
-        assert_eq!((m.slots, m.lend()), (5, 5));
-        assert_eq!(m.lend(), 0, "lent already");
-        m.forgive();
-        assert_eq!((m.open(), m.unanswered(), m.wanted()), (0, 0, Some(50)));
-        assert_eq!(m.release(3), 0, "others have them");
-        assert_eq!(m.release(4), 2, "two more than were lent");
+        let mut m = test_message();
+        answer_packets(&mut m, 50);
+        m.slots = m.open_tokens();
+        assert_eq!((m.slots, m.lend_slots()), (5, 5));
+        assert_eq!(m.lend_slots(), 0, "lent already");
+        m.forgive_unanswered();
+        assert_eq!((m.open_tokens(), m.unanswered_tokens(), m.wanted_packet()), (0, 0, Some(50)));
+        assert_eq!(m.release_slots(3), 0, "others have them");
+        assert_eq!(m.release_slots(4), 2, "two more than were lent");
     }
 
     /// A receiver asks a source that is gone for as long as it lives, and takes no more memory for it.
     #[test]
     fn tokens_of_a_source_that_is_gone_are_forgotten_one_by_one() {
-        let mut m = message();
+        let mut m = test_message();
         (m.terms.passing, m.terms.one_token) = (true, true);
         m.start_without();
         for number in 0..10_000 {
-            let Some(index) = m.wanted() else {
+            let Some(index) = m.wanted_packet() else {
                 m.state.step(ReceiverEvent::AllAsked);
                 m.next_pass();
                 continue;
             };
-            m.ask(Time(number), index);
+            m.issue_token(Time(number), index);
             if m.at_limit() {
                 m.state.step(ReceiverEvent::Limit);
-                m.forgive();
+                m.forgive_unanswered();
             }
             assert!(m.authorised.len() <= 2 * m.terms.limit as usize + 1, "{number}: {}", m.authorised.len());
-            assert!(m.conserved() && m.open as usize <= m.authorised.len());
+            assert!(m.is_conserved() && m.open as usize <= m.authorised.len());
         }
         assert!(m.issued > 9_000 && m.retired.expired > 9_000, "{:?}", m.retired);
     }
 
     #[test]
     fn no_more_is_passed_on_than_was_given() {
-        let mut m = message();
-        run(&mut m, 2);
-        assert_eq!((m.release(1), m.release(5), m.release(1)), (1, 1, 0));
-        let mut free = message();
-        assert_eq!(free.release(5), 0);
+        let mut m = test_message();
+        answer_packets(&mut m, 2);
+        assert_eq!((m.release_slots(1), m.release_slots(5), m.release_slots(1)), (1, 1, 0));
+        let mut free = test_message();
+        assert_eq!(free.release_slots(5), 0);
     }
 
     #[test]
     fn every_authorisation_retires_once() {
-        let mut m = message();
-        run(&mut m, 3);
+        let mut m = test_message();
+        answer_packets(&mut m, 3);
         // The free packets were to leave by 5 and the tokens left at 10; both wait 100.
         assert_eq!(m.give_up_overdue(Time(111)), 5, "two free ones and three tokens");
-        assert_eq!((m.open(), m.wanted()), (0, Some(3)));
-        assert_eq!(m.ask(Time(111), 3), (8, true));
-        assert!(m.answer(Time(112), 3, 3), "late, by its first token: the second retires");
-        assert!(!m.answer(Time(113), 8, 3), "and is used up");
+        assert_eq!((m.open_tokens(), m.wanted_packet()), (0, Some(3)));
+        assert_eq!(m.issue_token(Time(111), 3), (8, true));
+        assert!(m.retire_answered(Time(112), 3, 3), "late, by its first token: the second retires");
+        assert!(!m.retire_answered(Time(113), 8, 3), "and is used up");
         let Retired { used, expired, written_off } = m.retired;
-        assert_eq!((used, expired, written_off, m.open(), m.issued), (4, 0, 5, 0, 9));
+        assert_eq!((used, expired, written_off, m.open_tokens(), m.issued), (4, 0, 5, 0, 9));
     }
 }

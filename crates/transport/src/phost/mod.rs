@@ -132,7 +132,7 @@ impl Transport for Phost {
         ],
     };
 
-    fn endpoint(params: &PhostParams, context: HostContext) -> PhostEndpoint {
+    fn make_endpoint(params: &PhostParams, context: HostContext) -> PhostEndpoint {
         Machine::new(Sender::new(params.clone()), Receiver::new(params.clone()), context)
     }
 }
@@ -165,23 +165,23 @@ impl TwoSided for Phost {
     type Sender = Sender;
     type Receiver = Receiver;
 
-    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+    fn route_packet(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
         let Machine { sender, receiver, shared } = machine;
         match packet.kind {
-            PacketKind::Data => receiver.data(shared, now, packet),
-            PacketKind::Rts => receiver.announcement(shared, now, packet),
-            PacketKind::Token => sender.token(shared, now, packet),
-            PacketKind::Finished => sender.finished(shared, packet),
+            PacketKind::Data => receiver.receive_data(shared, now, packet),
+            PacketKind::Rts => receiver.receive_announcement(shared, now, packet),
+            PacketKind::Token => sender.receive_token(shared, now, packet),
+            PacketKind::Finished => sender.finish_message(shared, packet),
             _ => {}
         }
     }
 
-    fn expired(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
+    fn handle_deadline(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
         let Machine { sender, receiver, shared } = machine;
         match key {
             TimerKey::InitialWindow(peer, id) => sender.release_first_window(shared, now, peer, id),
             TimerKey::Idle(peer, id) => sender.idle_timeout(shared, now, peer, id),
-            TimerKey::Wake(peer, id) => receiver.wake(shared, now, peer, id),
+            TimerKey::Wake(peer, id) => receiver.wake_message(shared, now, peer, id),
             TimerKey::Pacer => receiver.pacer_due(shared, now),
             TimerKey::Released => receiver.slot_released(shared, now),
         }

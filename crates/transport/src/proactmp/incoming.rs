@@ -3,7 +3,7 @@
 use super::packets::{Data, Grant, Pull, Resend};
 use super::params::{Owd, Settings};
 use super::paths::PathList;
-use super::{Key, Shared, TimerKey, label};
+use super::{Key, Shared, TimerKey, subflow_label};
 use crate::endpoint::Path;
 use crate::index_window::IndexWindow;
 use crate::probes::{self, Sink};
@@ -71,7 +71,7 @@ pub(super) struct Incoming {
 
 impl Incoming {
     /// Values for probes: see [`crate::Endpoint::probe`].
-    pub(super) fn probe(&self, found: &mut Sink<'_>) {
+    pub(super) fn report_probes(&self, found: &mut Sink<'_>) {
         found(&probes::OUTSTANDING, f64::from(self.granted.saturating_sub(self.received.len())));
         if self.srtt > Time::ZERO {
             found(&LONGEST_ROUND_TRIP, self.srtt.as_secs_f64());
@@ -82,8 +82,8 @@ impl Incoming {
     pub(super) fn new(settings: &Settings, shared: &Shared, now: Time, packet: &Packet) -> Option<Incoming> {
         let context = &shared.context;
         // Responses and probes say these two where data packets do.
-        let Data { window, message_bytes, .. } = Data::read(packet);
-        let packets = u32::try_from(context.sizes.packets(message_bytes)).ok()?;
+        let Data { window, message_bytes, .. } = Data::from_packet(packet);
+        let packets = u32::try_from(context.sizes.packets_of(message_bytes)).ok()?;
         let path = (context.path)(packet.src);
         let window = window.clamp(1, packets);
         Some(Incoming {
@@ -99,7 +99,7 @@ impl Incoming {
             granted: window,
             charged: settings.charge_unscheduled,
             paths: PathList::new(packet.entropy),
-            owd: settings.owd(&path, context),
+            owd: settings.one_way_delay(&path, context),
             path,
             age: 0,
             waiting: false,
@@ -130,12 +130,12 @@ impl Incoming {
     }
 
     /// Bytes not permitted yet.
-    pub(super) fn ungranted(&self) -> u64 {
+    pub(super) fn ungranted_bytes(&self) -> u64 {
         self.payload_of(self.granted, self.packets)
     }
 
     /// Credit that it holds.
-    pub(super) fn outstanding(&self) -> u64 {
+    pub(super) fn outstanding_bytes(&self) -> u64 {
         let first = if self.charged { 0 } else { self.window };
         let first = self.received.next_missing(first);
         (first..self.granted).filter(|i| !self.received.contains(*i)).map(|i| self.payload_of(i, i + 1)).sum()
@@ -143,8 +143,8 @@ impl Incoming {
 
     /// Takes in a packet: the credit that it gives back, or `None` for one that was here already.
     /// ProactMP §III-C4, algorithm 1, line 4
-    pub(super) fn arrive(&mut self, now: Time, packet: &Packet) -> Option<u64> {
-        let Data { index, round_trip, .. } = Data::read(packet);
+    pub(super) fn store_packet(&mut self, now: Time, packet: &Packet) -> Option<u64> {
+        let Data { index, round_trip, .. } = Data::from_packet(packet);
         (self.since, self.srtt) = (now, Time(u64::from(round_trip) * 1000));
         // A sender that keeps to the protocol sends nothing beyond its permissions; such a packet would return credit
         // that was never taken.
@@ -160,21 +160,21 @@ impl Incoming {
     }
 
     /// The option Pro_Capable: how many subflows the sender allows. ProactMP §III-B1
-    pub(super) fn agree(&mut self, settings: &Settings, entropy: u32, theirs: u32) {
-        let both = settings.allowed(&self.path).min(theirs);
+    pub(super) fn agree_subflows(&mut self, settings: &Settings, entropy: u32, theirs: u32) {
+        let both = settings.allowed_subflows(&self.path).min(theirs);
         if both > self.allowed {
             self.allowed = both;
             let path = self.path;
-            self.paths.extend(both, |number| settings.path_manager.entropy(entropy, number, &path));
+            self.paths.extend(both, |number| settings.path_manager.subflow_entropy(entropy, number, &path));
         }
     }
 
     /// Number of packets that this much credit permits, and their bytes: whole ones, and at most `most`.
-    pub(super) fn fits(&self, credit: u64, most: u32) -> (u32, u64) {
+    pub(super) fn fitting_packets(&self, credit: u64, most: u32) -> (u32, u64) {
         let left = self.packets - self.granted;
         let count = match credit {
             // The last packet may be shorter than the payload that credit is divided by.
-            credit if credit >= self.ungranted() => left,
+            credit if credit >= self.ungranted_bytes() => left,
             credit => u32::try_from(credit / self.payload.max(1)).unwrap_or(u32::MAX),
         };
         let count = count.min(left).min(most);
@@ -182,7 +182,7 @@ impl Incoming {
     }
 
     /// Permits `count` more packets.
-    pub(super) fn grant(&mut self, now: Time, count: u32) {
+    pub(super) fn raise_granted(&mut self, now: Time, count: u32) {
         // The sender had nothing to send until now, so that its silence is not counted.
         if self.received.next_missing(0) >= self.granted {
             (self.since, self.looked) = (now, (self.high, now));
@@ -191,49 +191,52 @@ impl Incoming {
     }
 
     /// A control packet to the sender on the path of `entropy`.
-    fn control<V: TypedView>(&self, shared: &Shared, key: Key, view: V, entropy: u32) -> Packet {
+    fn control_packet<V: TypedView>(&self, shared: &Shared, key: Key, view: V, entropy: u32) -> Packet {
         shared.control_view(view, key.0, key.1, self.tag, entropy)
     }
 
     /// The state of the grants; with `answered`, in answer to that packet. ProactMP §III-C3
     pub(super) fn say_granted(&self, shared: &mut Shared, key: Key, answered: Option<&Packet>) {
         // An answer takes the path of its packet, so that the round trip that it ends is of that subflow.
-        let (number, entropy) = match answered.map(|packet| super::number_of(Data::read(packet).subflow)) {
-            Some(number) => (number, self.paths.entropy(number as usize).unwrap_or(self.paths.last().1)),
-            None => self.paths.last(),
-        };
+        let (number, entropy) =
+            match answered.map(|packet| super::number_of(Data::from_packet(packet).subflow)) {
+                Some(number) => {
+                    (number, self.paths.subflow_entropy(number as usize).unwrap_or(self.paths.last_heard().1))
+                }
+                None => self.paths.last_heard(),
+            };
         // A Response has its time in the field where data packets have theirs; as it has no index, that is 0.
-        let (index, answers, echo) = match answered.map(Data::read) {
+        let (index, answers, echo) = match answered.map(Data::from_packet) {
             Some(Data { index, left, .. }) => (index, 1, left),
             None => (0, 0, Time::ZERO),
         };
-        let subflow = label(number, self.allowed);
+        let subflow = subflow_label(number, self.allowed);
         let grant = Grant { index, answers, permitted: self.granted, subflow, echo };
-        let grant = self.control(shared, key, grant, entropy);
+        let grant = self.control_packet(shared, key, grant, entropy);
         shared.control.push_back(Packet { flags: PacketFlags::PULL, ..grant });
     }
 
     /// Asks for the message: the sender may begin. ProactMP §III-A
     pub(super) fn say_request(&self, shared: &mut Shared, key: Key) {
-        let (number, entropy) = self.paths.last();
-        let request = Pull { window: self.window, subflow: label(number, self.allowed) };
-        shared.control.push_back(self.control(shared, key, request, entropy));
+        let (number, entropy) = self.paths.last_heard();
+        let request = Pull { window: self.window, subflow: subflow_label(number, self.allowed) };
+        shared.control.push_back(self.control_packet(shared, key, request, entropy));
     }
 
     /// Adds a subflow, if one is wanted. ProactMP §III-B2
-    pub(super) fn join(&mut self, settings: &Settings, shared: &mut Shared, now: Time, key: Key) {
-        if self.allowed < 2 || (!settings.always_join && self.ungranted() <= 2 * self.owd.bytes) {
+    pub(super) fn request_subflow(&mut self, settings: &Settings, shared: &mut Shared, now: Time, key: Key) {
+        if self.allowed < 2 || (!settings.always_join && self.ungranted_bytes() <= 2 * self.owd.bytes) {
             return;
         }
-        let timeout = self.timeout(settings);
-        let Some(number) = self.paths.ask(settings, &self.path, now, timeout) else { return };
-        let entropy = self.paths.entropy(number as usize).unwrap_or(0);
-        let request = Pull { window: 0, subflow: label(number, self.allowed) };
-        shared.control.push_back(self.control(shared, key, request, entropy));
+        let timeout = self.resend_timeout(settings);
+        let Some(number) = self.paths.next_to_join(settings, &self.path, now, timeout) else { return };
+        let entropy = self.paths.subflow_entropy(number as usize).unwrap_or(0);
+        let request = Pull { window: 0, subflow: subflow_label(number, self.allowed) };
+        shared.control.push_back(self.control_packet(shared, key, request, entropy));
     }
 
-    pub(super) fn timeout(&self, settings: &Settings) -> Time {
-        settings.timeout(&self.path, self.srtt)
+    pub(super) fn resend_timeout(&self, settings: &Settings) -> Time {
+        settings.resend_timeout(&self.path, self.srtt)
     }
 
     /// True if something that is permitted has not arrived.
@@ -242,33 +245,33 @@ impl Incoming {
     }
 
     /// Arms this message's one deadline, while anything is missing. ProactMP §III-C5
-    pub(super) fn arm(&mut self, settings: &Settings, shared: &mut Shared, key: Key) {
+    pub(super) fn arm_missing_timer(&mut self, settings: &Settings, shared: &mut Shared, key: Key) {
         if !self.is_missing() {
             return;
         }
-        let timeout = self.timeout(settings);
-        let idle_at = self.since.saturating_add(settings.doubled(&self.path, timeout, self.backoff));
+        let timeout = self.resend_timeout(settings);
+        let idle_at = self.since.saturating_add(settings.doubled_timeout(&self.path, timeout, self.backoff));
         // Rescanning is pointless before the next arrival.
         let look = if self.since > self.looked.1 { self.looked.1.saturating_add(timeout) } else { idle_at };
         let at = idle_at.min(look);
         // An armed deadline that comes early looks again.
         if self.due.is_none_or(|due| at < due) {
-            shared.timers.arm(at, TimerKey::Missing(key.0, key.1));
+            shared.timers.arm_deadline(at, TimerKey::Missing(key.0, key.1));
             self.due = Some(at);
         }
     }
 
     /// The deadline has come. ProactMP §III-C5
-    pub(super) fn overdue(&mut self, settings: &Settings, shared: &mut Shared, now: Time, key: Key) {
+    pub(super) fn check_overdue(&mut self, settings: &Settings, shared: &mut Shared, now: Time, key: Key) {
         if self.due.is_none_or(|due| now < due) {
             return;
         }
         self.due = None;
-        let timeout = self.timeout(settings);
+        let timeout = self.resend_timeout(settings);
         if !self.is_missing() {
             return;
         }
-        if now >= self.since.saturating_add(settings.doubled(&self.path, timeout, self.backoff)) {
+        if now >= self.since.saturating_add(settings.doubled_timeout(&self.path, timeout, self.backoff)) {
             (self.since, self.looked) = (now, (self.high, now));
             self.backoff += 1;
             self.suspect = self.granted;
@@ -277,28 +280,28 @@ impl Incoming {
                 // Either the Request is lost, or all that came after it.
                 self.say_request(shared, key);
             }
-            self.ask(shared, key);
+            self.request_range(shared, key);
         } else if now >= self.looked.1.saturating_add(timeout) {
             // Packets that arrived a time-out ago were sent after those that are missing below them.
             if self.received.next_missing(0) < self.looked.0 {
                 self.suspect = self.looked.0;
                 self.state.step(ReceiverEvent::Overdue);
-                self.ask(shared, key);
+                self.request_range(shared, key);
             }
             self.looked = (self.high, now);
         }
-        self.join(settings, shared, now, key);
-        self.arm(settings, shared, key);
+        self.request_subflow(settings, shared, now, key);
+        self.arm_missing_timer(settings, shared, key);
     }
 
     /// Everything unscheduled is missing.
     pub(super) fn ask_for_all(&mut self, shared: &mut Shared, now: Time, key: Key) {
         (self.since, self.suspect) = (now, self.window);
-        self.ask(shared, key);
+        self.request_range(shared, key);
     }
 
     /// Asks for the first range that is missing, no longer than OWDbytes. ProactMP §III-C5
-    fn ask(&mut self, shared: &mut Shared, key: Key) {
+    fn request_range(&mut self, shared: &mut Shared, key: Key) {
         let from = self.received.next_missing(0);
         let most = u32::try_from(self.owd.bytes / self.payload.max(1)).unwrap_or(u32::MAX).max(1);
         let limit = self.suspect.min(from.saturating_add(most));
@@ -307,16 +310,17 @@ impl Incoming {
         if from >= end {
             return;
         }
-        let (number, entropy) = self.paths.last();
-        let resend = Resend { first: from, missing: end - from, subflow: label(number, self.allowed) };
-        shared.control.push_back(self.control(shared, key, resend, entropy));
+        let (number, entropy) = self.paths.last_heard();
+        let resend =
+            Resend { first: from, missing: end - from, subflow: subflow_label(number, self.allowed) };
+        shared.control.push_back(self.control_packet(shared, key, resend, entropy));
     }
 
     /// Once the range asked for is there, requests the next one without waiting.
     pub(super) fn ask_on(&mut self, shared: &mut Shared, key: Key) {
         let (from, end) = self.asked;
         if from < end && self.received.next_missing(from) >= end {
-            self.ask(shared, key);
+            self.request_range(shared, key);
         }
     }
 }

@@ -79,7 +79,7 @@ impl Transport for ProactMp {
         params.0.path_manager.needs_pinned_paths(params.0.subflows)
     }
 
-    fn endpoint(params: &ProactMpParams, context: HostContext) -> ProactMpEndpoint {
+    fn make_endpoint(params: &ProactMpParams, context: HostContext) -> ProactMpEndpoint {
         Machine::new(Sender::new(params.0.clone()), Receiver::new(params.0.clone()), context)
     }
 }
@@ -87,9 +87,9 @@ impl Transport for ProactMp {
 impl Promised for ProactMp {
     const GRANTS_NAME: bool = false;
 
-    fn promises(params: &ProactMpParams, path: &Path, _packets: u64) -> Promises {
+    fn make_promises(params: &ProactMpParams, path: &Path, _packets: u64) -> Promises {
         // The round trip of a message alone is at most the largest.
-        let timeout = params.0.timeout(path, path.max_rtt);
+        let timeout = params.0.resend_timeout(path, path.max_rtt);
         Promises { repair: timeout + path.max_rtt * 2, ramp: Time::ZERO }
     }
 }
@@ -113,7 +113,7 @@ type Key = (HostId, u32);
 
 /// A subflow and the option Pro_Capable in one field: its number, and the number of subflows that a message may have, 0
 /// if the end that says so does not support several.
-const fn label(number: u32, allowed: u32) -> u32 {
+const fn subflow_label(number: u32, allowed: u32) -> u32 {
     // Both are at most 64.
     number & 0xffff | allowed << 16
 }
@@ -134,26 +134,26 @@ impl TwoSided for ProactMp {
     type Sender = Sender;
     type Receiver = Receiver;
 
-    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+    fn route_packet(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
         let Machine { sender, receiver, shared } = machine;
         match packet.kind {
-            PacketKind::Data => receiver.data(shared, now, packet),
-            PacketKind::Grant => sender.grant(shared, now, packet),
-            PacketKind::Resend => sender.resend(shared, now, packet),
-            PacketKind::Pull => sender.request(shared, now, packet),
-            PacketKind::Rts => receiver.response(shared, now, packet),
-            PacketKind::Probe => receiver.probe(shared, now, packet),
-            PacketKind::Finished => sender.finished(shared, packet),
+            PacketKind::Data => receiver.receive_data(shared, now, packet),
+            PacketKind::Grant => sender.receive_grant(shared, now, packet),
+            PacketKind::Resend => sender.receive_resend(shared, now, packet),
+            PacketKind::Pull => sender.receive_request(shared, now, packet),
+            PacketKind::Rts => receiver.receive_response(shared, now, packet),
+            PacketKind::Probe => receiver.receive_probe(shared, now, packet),
+            PacketKind::Finished => sender.finish_message(shared, packet),
             _ => {}
         }
     }
 
-    fn expired(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
+    fn handle_deadline(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
         let Machine { sender, receiver, shared } = machine;
         match key {
             TimerKey::InitialWindow(peer, id) => sender.release_first_window(shared, now, peer, id),
             TimerKey::Idle(peer, id) => sender.idle_timeout(shared, now, peer, id),
-            TimerKey::Missing(peer, id) => receiver.overdue(shared, now, peer, id),
+            TimerKey::Missing(peer, id) => receiver.check_overdue(shared, now, peer, id),
         }
     }
 }

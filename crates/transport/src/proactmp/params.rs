@@ -1,7 +1,7 @@
 //! Parameters of ProactMP, the two readings of its numbers, and the base quantities that follow from them.
 
 use crate::endpoint::{HostContext, Path};
-use crate::shared::scale;
+use crate::shared::scale_time;
 use crate::subflows::PathManager;
 use headway_params::ParamKind;
 use headway_units::Time;
@@ -106,7 +106,7 @@ pub struct Owd {
 }
 
 impl Settings {
-    fn of(preset: Preset) -> Settings {
+    fn for_preset(preset: Preset) -> Settings {
         let plain = Settings { preset, ..Settings::default() };
         match preset {
             Preset::Physical => plain,
@@ -124,13 +124,13 @@ impl Settings {
                 owd_bytes: 125,
                 owd: Time::us(1),
                 removal: 3,
-                ..Settings::of(Preset::Paper)
+                ..Settings::for_preset(Preset::Paper)
             },
         }
     }
 
     /// Equation 1 for the end of `path`. ProactMP §III-C1
-    pub(super) fn owd(&self, path: &Path, context: &HostContext) -> Owd {
+    pub(super) fn one_way_delay(&self, path: &Path, context: &HostContext) -> Owd {
         let time = if self.owd == Time::ZERO { Time(path.base_rtt.0 / 2) } else { self.owd };
         // Equation 3 divides by it.
         let time = time.max(Time(1));
@@ -139,7 +139,7 @@ impl Settings {
         if self.owd_bytes > 0 {
             return Owd { time, bytes: self.owd_bytes.max(packet) };
         }
-        let slot = sizes.slot(context.nic).0.max(1);
+        let slot = sizes.slot_time(context.nic).0.max(1);
         let whole = time.0.div_ceil(slot).max(1) * packet;
         // 128 bits, because picoseconds times bytes may exceed 64.
         let exact = (u128::from(time.0) * u128::from(packet) / u128::from(slot)) as u64;
@@ -151,7 +151,7 @@ impl Settings {
     pub(super) fn first_window(&self, owd: Owd, path: &Path, context: &HostContext, shared: bool) -> u32 {
         let bytes = match shared && self.owd_bytes == 0 {
             true => {
-                let packets = owd.time.0.div_ceil(context.sizes.slot(path.bottleneck).0.max(1)).max(1);
+                let packets = owd.time.0.div_ceil(context.sizes.slot_time(path.bottleneck).0.max(1)).max(1);
                 return u32::try_from(packets).unwrap_or(u32::MAX);
             }
             false => owd.bytes,
@@ -163,20 +163,20 @@ impl Settings {
     }
 
     /// T_out: several round trips. ProactMP §III-C5
-    pub(super) fn timeout(&self, path: &Path, srtt: Time) -> Time {
-        let base = scale(path.base_rtt, self.timeout_rtts);
+    pub(super) fn resend_timeout(&self, path: &Path, srtt: Time) -> Time {
+        let base = scale_time(path.base_rtt, self.timeout_rtts);
         let full = if self.timeout_full { path.max_rtt } else { Time::ZERO };
-        base.max(scale(srtt, self.timeout_srtts)).max(full).max(self.timeout_floor)
+        base.max(scale_time(srtt, self.timeout_srtts)).max(full).max(self.timeout_floor)
     }
 
     /// Number of subflows that a message may have as far as this host is concerned; 0 if it does not support several.
-    pub(super) fn allowed(&self, path: &Path) -> u32 {
-        if self.capable { self.path_manager.count(self.subflows as u32, path) } else { 0 }
+    pub(super) fn allowed_subflows(&self, path: &Path) -> u32 {
+        if self.capable { self.path_manager.subflow_count(self.subflows as u32, path) } else { 0 }
     }
 
     /// A timeout that has been doubled this many times.
-    pub(super) fn doubled(&self, path: &Path, timeout: Time, times: u32) -> Time {
-        path.doubled(timeout, times, self.backoff as u32)
+    pub(super) fn doubled_timeout(&self, path: &Path, timeout: Time, times: u32) -> Time {
+        path.doubled_timeout(timeout, times, self.backoff as u32)
     }
 }
 
@@ -187,8 +187,8 @@ headway_params::preset_params! {
 
 impl ProactMpParams {
     /// The values of a preset.
-    pub fn of(preset: Preset) -> ProactMpParams {
-        ProactMpParams(Settings::of(preset))
+    pub fn for_preset(preset: Preset) -> ProactMpParams {
+        ProactMpParams(Settings::for_preset(preset))
     }
 }
 
@@ -199,7 +199,7 @@ mod tests {
     use headway_params::{ParamValue, Params};
     use headway_units::Rate;
 
-    fn path(base_rtt: Time) -> Path {
+    fn path_with_rtt(base_rtt: Time) -> Path {
         Path {
             longest_timeout: Time::MAX,
             base_rtt,
@@ -210,14 +210,14 @@ mod tests {
         }
     }
 
-    fn context(payload: u16) -> HostContext {
+    fn context_with_payload(payload: u16) -> HostContext {
         let sizes = Sizes { payload, ..Sizes::default() };
         HostContext {
             host: HostId(0),
             nic: Rate::gbps(1),
             sizes,
             seed: 0,
-            path: Box::new(|_| path(Time::us(32))),
+            path: Box::new(|_| path_with_rtt(Time::us(32))),
         }
     }
 
@@ -225,19 +225,30 @@ mod tests {
     fn the_testbed_holds_two_packets_one_way_1915_bytes_by_the_paper_and_the_seed_says_125() {
         // 2 us of propagation and 1538 + 84 bytes over links of 1, 6, 6 and 1 Gb/s.
         let rtt = Time::us(2) + Time(12_304_000 * 2 + 2_050_667 * 2 + 672_000 * 2 + 112_000 * 2);
-        let physical = Settings::default().owd(&path(rtt), &context(1460));
+        let physical = Settings::default().one_way_delay(&path_with_rtt(rtt), &context_with_payload(1460));
         assert_eq!((physical.bytes, physical.time), (2920, Time(rtt.0 / 2)));
-        let paper = Settings::of(Preset::Paper);
-        let exact = paper.owd(&path(rtt), &context(1460));
+        let paper = Settings::for_preset(Preset::Paper);
+        let exact = paper.one_way_delay(&path_with_rtt(rtt), &context_with_payload(1460));
         assert_eq!((exact.bytes, exact.time), (1915, Time(rtt.0 / 2)));
-        assert_eq!(paper.first_window(exact, &path(rtt), &context(1460), false), 2, "until it is filled");
-        let seed = Settings::of(Preset::Seed);
-        assert_eq!(seed.owd(&path(rtt), &context(125)), Owd { time: Time::us(1), bytes: 125 });
-        assert_eq!(seed.owd(&path(rtt), &context(1460)).bytes, 1460, "never less than a packet");
-        let far = Settings { owd: Time::DAY, ..Settings::default() };
-        let (far, path, context) = (far.clone(), path(rtt), context(1460));
         assert_eq!(
-            far.first_window(far.owd(&path, &context), &path, &context, false),
+            paper.first_window(exact, &path_with_rtt(rtt), &context_with_payload(1460), false),
+            2,
+            "until it is filled"
+        );
+        let seed = Settings::for_preset(Preset::Seed);
+        assert_eq!(
+            seed.one_way_delay(&path_with_rtt(rtt), &context_with_payload(125)),
+            Owd { time: Time::us(1), bytes: 125 }
+        );
+        assert_eq!(
+            seed.one_way_delay(&path_with_rtt(rtt), &context_with_payload(1460)).bytes,
+            1460,
+            "never less than a packet"
+        );
+        let far = Settings { owd: Time::DAY, ..Settings::default() };
+        let (far, path, context) = (far.clone(), path_with_rtt(rtt), context_with_payload(1460));
+        assert_eq!(
+            far.first_window(far.one_way_delay(&path, &context), &path, &context, false),
             u32::MAX,
             "no less than it is"
         );
@@ -248,16 +259,16 @@ mod tests {
         let mut params = ProactMpParams::default();
         assert_eq!(params.set("clamp", ParamValue::Bool(true)), Ok(()));
         assert_eq!(params.set("preset", ParamValue::Choice("seed".into())), Ok(()));
-        assert_eq!(params, ProactMpParams(Settings { clamp: true, ..Settings::of(Preset::Seed) }));
+        assert_eq!(params, ProactMpParams(Settings { clamp: true, ..Settings::for_preset(Preset::Seed) }));
     }
 
     #[test]
     fn the_timeout_is_the_longest_of_its_parts() {
         let settings = Settings::default();
-        let path = path(Time::us(10));
-        assert_eq!(settings.timeout(&path, Time::ZERO), Time::us(80));
-        assert_eq!(settings.timeout(&path, Time::us(30)), Time::us(120));
+        let path = path_with_rtt(Time::us(10));
+        assert_eq!(settings.resend_timeout(&path, Time::ZERO), Time::us(80));
+        assert_eq!(settings.resend_timeout(&path, Time::us(30)), Time::us(120));
         let tick = Settings { timeout_floor: Time::ms(4), ..settings };
-        assert_eq!(tick.timeout(&path, Time::us(30)), Time::ms(4));
+        assert_eq!(tick.resend_timeout(&path, Time::us(30)), Time::ms(4));
     }
 }

@@ -40,7 +40,7 @@ impl PathList {
 
     /// A packet came on subflow `number`, by this path; the next answer goes back on it, unless the packet is a
     /// `Response`.
-    pub(super) fn heard(&mut self, number: usize, entropy: u32, now: Time, last: bool) {
+    pub(super) fn mark_heard(&mut self, number: usize, entropy: u32, now: Time, last: bool) {
         if let Some(subflow) = self.list.get_mut(number) {
             (subflow.heard, subflow.tries, subflow.entropy) = (Some(now), 0, entropy);
             self.last = if last { number } else { self.last };
@@ -48,12 +48,12 @@ impl PathList {
     }
 
     /// The subflow of the last DATA, and its path.
-    pub(super) fn last(&self) -> (u32, u32) {
+    pub(super) fn last_heard(&self) -> (u32, u32) {
         (self.last as u32, self.list[self.last].entropy)
     }
 
     /// The path of a subflow.
-    pub(super) fn entropy(&self, number: usize) -> Option<u32> {
+    pub(super) fn subflow_entropy(&self, number: usize) -> Option<u32> {
         self.list.get(number).map(|subflow| subflow.entropy)
     }
 
@@ -63,11 +63,17 @@ impl PathList {
     }
 
     /// A subflow to ask for now: one that is not there, or has been silent; no more than one at a time.
-    pub(super) fn ask(&mut self, settings: &Settings, path: &Path, now: Time, timeout: Time) -> Option<u32> {
+    pub(super) fn next_to_join(
+        &mut self,
+        settings: &Settings,
+        path: &Path,
+        now: Time,
+        timeout: Time,
+    ) -> Option<u32> {
         let silent = |s: &Joined| {
             // `None` is less than any time.
             let since = s.asked.max(s.heard);
-            since.is_none_or(|at| now >= at.saturating_add(settings.doubled(path, timeout, s.tries)))
+            since.is_none_or(|at| now >= at.saturating_add(settings.doubled_timeout(path, timeout, s.tries)))
         };
         // A Request is pending for as long as its time-out has not passed.
         if self.list.iter().any(|s| s.asked > s.heard && !silent(s)) {
@@ -90,7 +96,7 @@ mod tests {
     fn one_subflow_is_asked_for_at_a_time_and_a_silent_one_again() {
         let settings = Settings::default();
         let mut paths = PathList::new(7);
-        paths.heard(0, 7, Time::us(1), true);
+        paths.mark_heard(0, 7, Time::us(1), true);
         paths.extend(3, |n| 7 + n);
         let path = Path {
             longest_timeout: Time::MAX,
@@ -100,14 +106,14 @@ mod tests {
             paths: 0,
             hops: 1,
         };
-        let ask = |paths: &mut PathList, at| paths.ask(&settings, &path, Time::us(at), Time::us(10));
+        let ask = |paths: &mut PathList, at| paths.next_to_join(&settings, &path, Time::us(at), Time::us(10));
         assert_eq!(ask(&mut paths, 1), Some(1));
         assert_eq!(ask(&mut paths, 2), None, "one is pending");
-        paths.heard(1, 8, Time::us(3), false);
-        assert_eq!((ask(&mut paths, 3), paths.last()), (Some(2), (0, 7)));
+        paths.mark_heard(1, 8, Time::us(3), false);
+        assert_eq!((ask(&mut paths, 3), paths.last_heard()), (Some(2), (0, 7)));
         assert_eq!(ask(&mut paths, 13), Some(0), "silent for longer");
-        paths.heard(0, 7, Time::us(14), true);
-        paths.heard(1, 8, Time::us(14), true);
+        paths.mark_heard(0, 7, Time::us(14), true);
+        paths.mark_heard(1, 8, Time::us(14), true);
         assert_eq!((ask(&mut paths, 14), ask(&mut paths, 23)), (Some(2), None));
         assert_eq!(ask(&mut paths, 34), Some(0));
     }

@@ -67,7 +67,7 @@ impl Subflow {
     }
 
     /// Forgets packets in flight that `gone` says are not.
-    fn land(&mut self, gone: impl Fn(&Flying) -> bool) {
+    fn remove_landed(&mut self, gone: impl Fn(&Flying) -> bool) {
         let bytes = &mut self.in_flight;
         self.flight.retain(|packet| {
             let lands = gone(packet);
@@ -77,7 +77,7 @@ impl Subflow {
     }
 
     /// A round trip, smoothed by an eighth.
-    fn sample(&mut self, rtt: Time) {
+    fn sample_rtt(&mut self, rtt: Time) {
         self.rtt = rtt;
         // Divided before they are added: an echo off the wire may be of any size.
         self.srtt = Some(self.srtt.map_or(rtt, |old| Time(old.0 - old.0 / 8 + rtt.0 / 8)));
@@ -108,30 +108,30 @@ impl Shares {
         Shares { subflows, base_rtt, recent: VecDeque::new(), granted_at: now, cap, filled: false }
     }
 
-    fn rtt(&self, subflow: &Subflow) -> Time {
+    fn subflow_rtt(&self, subflow: &Subflow) -> Time {
         subflow.srtt.unwrap_or(self.base_rtt)
     }
 
     /// The longest smoothed round trip.
-    pub(super) fn slowest(&self) -> Time {
+    pub(super) fn slowest_rtt(&self) -> Time {
         self.subflows.iter().filter_map(|s| s.srtt).max().unwrap_or(Time::ZERO)
     }
 
-    fn established(&self) -> usize {
+    fn established_count(&self) -> usize {
         self.subflows.iter().filter(|s| s.is_established()).count()
     }
 
     /// The established subflow with the shortest round trip, of those that no RESEND was about since their last grant, if
     /// there is one; there always is an established one.
-    pub(super) fn fastest(&self) -> usize {
+    pub(super) fn fastest_subflow(&self) -> usize {
         let established = self.subflows.iter().enumerate().filter(|(_, s)| s.is_established());
-        established.min_by_key(|(_, s)| (s.lost, self.rtt(s))).map_or(0, |(number, _)| number)
+        established.min_by_key(|(_, s)| (s.lost, self.subflow_rtt(s))).map_or(0, |(number, _)| number)
     }
 
     /// The subflow that the next packet goes to: the one with the most budget among those with room, the fastest of
     /// several. ProactMP §III-C1
-    pub(super) fn pick(&self, bytes: u64) -> Option<usize> {
-        let several = self.established() > 1;
+    pub(super) fn pick_subflow(&self, bytes: u64) -> Option<usize> {
+        let several = self.established_count() > 1;
         let room = |s: &Subflow| match self.cap {
             // The window is filled: a packet that begins within it leaves.
             Some(cap) if several && self.filled => s.in_flight < cap,
@@ -141,13 +141,13 @@ impl Shares {
         let able = self.subflows.iter().enumerate().filter(|(_, s)| s.is_established() && room(s));
         // The last of equals is taken: the first subflow.
         let most = able.rev().max_by(|(_, a), (_, b)| {
-            a.budget.total_cmp(&b.budget).then_with(|| self.rtt(b).cmp(&self.rtt(a)))
+            a.budget.total_cmp(&b.budget).then_with(|| self.subflow_rtt(b).cmp(&self.subflow_rtt(a)))
         });
         most.map(|(number, _)| number)
     }
 
     /// A packet leaves on a subflow; `paid` where it takes credit.
-    pub(super) fn depart(&mut self, number: usize, now: Time, index: u32, bytes: u64, paid: bool) {
+    pub(super) fn count_departure(&mut self, number: usize, now: Time, index: u32, bytes: u64, paid: bool) {
         let subflow = &mut self.subflows[number];
         subflow.budget -= if paid { bytes as f64 } else { 0.0 };
         subflow.flight.push_back(Flying { sent: now, index, bytes });
@@ -161,7 +161,7 @@ impl Shares {
     }
 
     /// A grant came on a subflow, answering a packet that left it at `sent`. ProactMP §III-C3
-    pub(super) fn heard(&mut self, settings: &Settings, number: usize, now: Time, sent: Time) {
+    pub(super) fn count_grant(&mut self, settings: &Settings, number: usize, now: Time, sent: Time) {
         let idle = now.saturating_sub(self.granted_at);
         if settings.idle_reset > Time::ZERO && idle > settings.idle_reset {
             self.subflows.iter_mut().filter(|s| s.weight > 1).for_each(|s| s.weight = 1);
@@ -177,9 +177,9 @@ impl Shares {
         let subflow = &mut self.subflows[number];
         subflow.state.step(SubflowEvent::Grant);
         // A path keeps its packets in order: earlier packets have arrived, or never will.
-        subflow.land(|f| f.sent <= sent);
+        subflow.remove_landed(|f| f.sent <= sent);
         subflow.lost = 0;
-        subflow.sample(now.saturating_sub(sent));
+        subflow.sample_rtt(now.saturating_sub(sent));
         subflow.weight += 1;
         if saturating {
             subflow.weight = subflow.weight.min(settings.weight_limit);
@@ -202,7 +202,7 @@ impl Shares {
     }
 
     /// Divides new credit by weight over the square of the round trip. ProactMP §III-C3, equation 2
-    pub(super) fn divide(&mut self, settings: &Settings, bytes: u64) {
+    pub(super) fn divide_credit(&mut self, settings: &Settings, bytes: u64) {
         let base = self.base_rtt;
         let share = |s: &Subflow| {
             let rtt = if settings.raw_rtt && s.srtt.is_some() { s.rtt } else { s.srtt.unwrap_or(base) };
@@ -215,23 +215,23 @@ impl Shares {
             self.subflows.iter_mut().for_each(|s| s.budget += bytes as f64 * (share(s) / all));
         } else {
             // Before the first grant every weight is 0.
-            let first = self.fastest();
+            let first = self.fastest_subflow();
             self.subflows[first].budget += bytes as f64;
         }
     }
 
     /// The receiver misses `index..end`: packets that cannot be in flight are not. With `removal`, a subflow that has been
     /// silent with them is removed, and its credit goes to another; else losses change no credit. ProactMP §III-B2, §III-C5
-    pub(super) fn missed(&mut self, settings: &Settings, index: u32, end: u32, before: Time) {
+    pub(super) fn count_missed(&mut self, settings: &Settings, index: u32, end: u32, before: Time) {
         for number in 0..self.subflows.len() {
             let lost = |f: &Flying| (index..end).contains(&f.index);
             let subflow = &mut self.subflows[number];
             let silent = subflow.flight.iter().any(lost);
-            subflow.land(|f| lost(f) || f.sent <= before);
+            subflow.remove_landed(|f| lost(f) || f.sent <= before);
             subflow.lost += u64::from(silent);
             let given_up = settings.removal > 0 && subflow.lost >= settings.removal;
             if silent && given_up && subflow.is_established() {
-                self.remove(number);
+                self.remove_subflow(number);
             }
         }
     }
@@ -245,17 +245,17 @@ impl Shares {
                 continue;
             }
             flying.extend(subflow.flight.iter().map(|flown| flown.index));
-            subflow.land(|_| true);
+            subflow.remove_landed(|_| true);
             // The last one stays, whatever its path is like: a message has to send by something.
-            if self.established() > 1 {
-                self.remove(number);
+            if self.established_count() > 1 {
+                self.remove_subflow(number);
             }
         }
         flying
     }
 
     /// Tells what the established ones have.
-    pub(super) fn tell(&self, peer: HostId, found: &mut dyn FnMut(SubflowShare)) {
+    pub(super) fn report_subflows(&self, peer: HostId, found: &mut dyn FnMut(SubflowShare)) {
         for subflow in self.subflows.iter().filter(|subflow| subflow.is_established()) {
             found(SubflowShare {
                 peer,
@@ -268,9 +268,9 @@ impl Shares {
         }
     }
 
-    fn remove(&mut self, number: usize) {
+    fn remove_subflow(&mut self, number: usize) {
         self.subflows[number].state.step(SubflowEvent::Lost);
-        if self.established() == 0 {
+        if self.established_count() == 0 {
             // Nothing better is known than the one that was removed before.
             let other = |n: &usize| *n != number && self.subflows[*n].state == SubflowState::Removed;
             let instead = (0..self.subflows.len()).find(other).unwrap_or(number);
@@ -281,10 +281,10 @@ impl Shares {
             }
         }
         let gone = &mut self.subflows[number];
-        gone.land(|_| true);
+        gone.remove_landed(|_| true);
         (gone.weight, gone.lost) = (0, 0);
         let budget = std::mem::take(&mut gone.budget);
-        let heir = self.fastest();
+        let heir = self.fastest_subflow();
         self.subflows[heir].budget += budget;
     }
 }
@@ -293,27 +293,31 @@ impl Shares {
 mod tests {
     use super::*;
 
-    fn shares(weights: [u64; 2], rtts: [u64; 2]) -> Shares {
+    fn shares_with(weights: [u64; 2], rtts: [u64; 2]) -> Shares {
         let mut shares = Shares::new(0, 2, Time::us(9), None, Time::ZERO);
         for ((subflow, weight), rtt) in shares.subflows.iter_mut().zip(weights).zip(rtts) {
             (subflow.state, subflow.weight) = (SubflowState::Established, weight);
-            subflow.sample(Time::us(rtt));
+            subflow.sample_rtt(Time::us(rtt));
         }
         shares
     }
 
-    fn divided(mut shares: Shares) -> [f64; 2] {
-        shares.divide(&Settings::default(), 1000);
+    fn divided_budgets(mut shares: Shares) -> [f64; 2] {
+        shares.divide_credit(&Settings::default(), 1000);
         [shares.subflows[0].budget, shares.subflows[1].budget].map(|b| (b * 1e6).round() / 1e6)
     }
 
     /// The division of equation 2.
     #[test]
     fn credit_follows_weight_over_round_trip_squared() {
-        assert_eq!(divided(shares([10, 10], [10, 20])), [800.0, 200.0]);
-        assert_eq!(divided(shares([15, 5], [10, 10])), [750.0, 250.0]);
-        assert_eq!(divided(shares([16, 16], [10, 10])), [500.0, 500.0]);
-        assert_eq!(divided(shares([0, 0], [20, 10])), [0.0, 1000.0], "no grant yet: to the fastest");
+        assert_eq!(divided_budgets(shares_with([10, 10], [10, 20])), [800.0, 200.0]);
+        assert_eq!(divided_budgets(shares_with([15, 5], [10, 10])), [750.0, 250.0]);
+        assert_eq!(divided_budgets(shares_with([16, 16], [10, 10])), [500.0, 500.0]);
+        assert_eq!(
+            divided_budgets(shares_with([0, 0], [20, 10])),
+            [0.0, 1000.0],
+            "no grant yet: to the fastest"
+        );
     }
 
     #[test]
@@ -322,11 +326,11 @@ mod tests {
             let settings = Settings { weights, ..Settings::default() };
             let mut shares = Shares::new(0, 2, Time::us(9), None, Time::ZERO);
             for n in 0..grants {
-                shares.heard(&settings, 0, Time::us(n as u64), Time::ZERO);
+                shares.count_grant(&settings, 0, Time::us(n as u64), Time::ZERO);
             }
             shares.subflows[1].state.step(SubflowEvent::Join);
             for n in 0..4 {
-                shares.heard(&settings, 1, Time::us(100 + n), Time::ZERO);
+                shares.count_grant(&settings, 1, Time::us(100 + n), Time::ZERO);
             }
             [shares.subflows[0].weight, shares.subflows[1].weight]
         };
@@ -335,66 +339,66 @@ mod tests {
         assert_eq!(grown(Weights::Saturating, 70), [1, 4], "all begin anew with a newcomer");
         let mut alone = Shares::new(0, 1, Time::us(9), None, Time::ZERO);
         for n in 0..40 {
-            alone.heard(&Settings::default(), 0, Time::us(n), Time::ZERO);
+            alone.count_grant(&Settings::default(), 0, Time::us(n), Time::ZERO);
         }
         assert_eq!(alone.subflows[0].weight, 16);
-        alone.heard(&Settings::default(), 0, Time::ms(20), Time::ZERO);
+        alone.count_grant(&Settings::default(), 0, Time::ms(20), Time::ZERO);
         assert_eq!(alone.subflows[0].weight, 2, "and after a pause");
     }
 
     #[test]
     fn losses_move_no_credit_and_what_is_sent_again_takes_a_subflow_that_answers() {
-        let mut shares = shares([5, 5], [10, 20]);
-        shares.divide(&Settings::default(), 6000);
-        shares.depart(0, Time::us(1), 7, 1460, true);
+        let mut shares = shares_with([5, 5], [10, 20]);
+        shares.divide_credit(&Settings::default(), 6000);
+        shares.count_departure(0, Time::us(1), 7, 1460, true);
         let before = [shares.subflows[0].budget, shares.subflows[1].budget];
-        assert_eq!(shares.fastest(), 0);
+        assert_eq!(shares.fastest_subflow(), 0);
         let blind = Settings { removal: 0, ..Settings::default() };
         for _ in 0..9 {
-            shares.missed(&blind, 7, 8, Time::ZERO);
-            shares.depart(0, Time::us(1), 7, 1460, false);
+            shares.count_missed(&blind, 7, 8, Time::ZERO);
+            shares.count_departure(0, Time::us(1), 7, 1460, false);
         }
         assert_eq!([shares.subflows[0].budget, shares.subflows[1].budget], before);
-        assert_eq!(shares.fastest(), 1, "nothing on the first was answered");
-        shares.heard(&Settings::default(), 0, Time::us(9), Time::us(2));
-        assert_eq!(shares.fastest(), 0);
+        assert_eq!(shares.fastest_subflow(), 1, "nothing on the first was answered");
+        shares.count_grant(&Settings::default(), 0, Time::us(9), Time::us(2));
+        assert_eq!(shares.fastest_subflow(), 0);
     }
 
     #[test]
     fn a_silent_subflow_leaves_its_credit_to_the_others() {
         let removing = Settings::default();
-        let mut shares = shares([5, 5], [10, 10]);
-        shares.divide(&removing, 6000);
-        shares.depart(0, Time::us(1), 7, 1460, true);
-        shares.depart(1, Time::us(1), 8, 1460, true);
-        shares.missed(&removing, 7, 8, Time::ZERO);
+        let mut shares = shares_with([5, 5], [10, 10]);
+        shares.divide_credit(&removing, 6000);
+        shares.count_departure(0, Time::us(1), 7, 1460, true);
+        shares.count_departure(1, Time::us(1), 8, 1460, true);
+        shares.count_missed(&removing, 7, 8, Time::ZERO);
         assert_eq!(shares.subflows[0].state, SubflowState::Removed);
         // Half of 6000 bytes each, and what 0 had left after a packet of 1460, 1540; subflow 1 has paid for one as
         // well.
         assert_eq!((shares.subflows[0].in_flight, shares.subflows[1].budget), (0, 3080.0));
-        assert_eq!(shares.pick(1460), Some(1));
+        assert_eq!(shares.pick_subflow(1460), Some(1));
         // The other falls silent as well: back to the first, for want of a better one.
-        shares.missed(&removing, 8, 9, Time::ZERO);
-        assert_eq!(shares.pick(1460), Some(0));
+        shares.count_missed(&removing, 8, 9, Time::ZERO);
+        assert_eq!(shares.pick_subflow(1460), Some(0));
         assert_eq!(shares.subflows[0].budget, 3080.0);
     }
 
     #[test]
     fn a_full_subflow_lets_others_send_for_it() {
-        let mut shares = shares([9, 1], [10, 10]);
+        let mut shares = shares_with([9, 1], [10, 10]);
         shares.cap = Some(2920);
-        shares.divide(&Settings::default(), 8000);
+        shares.divide_credit(&Settings::default(), 8000);
         for index in 0..2 {
-            assert_eq!(shares.pick(1460), Some(0));
-            shares.depart(0, Time::ZERO, index, 1460, true);
+            assert_eq!(shares.pick_subflow(1460), Some(0));
+            shares.count_departure(0, Time::ZERO, index, 1460, true);
         }
         shares.cap = Some(2921);
-        assert_eq!(shares.pick(1460), Some(1), "no room for a whole one");
+        assert_eq!(shares.pick_subflow(1460), Some(1), "no room for a whole one");
         shares.filled = true;
-        assert_eq!(shares.pick(1460), Some(0), "a byte of room");
+        assert_eq!(shares.pick_subflow(1460), Some(0), "a byte of room");
         (shares.cap, shares.filled) = (Some(2920), false);
-        assert_eq!(shares.pick(1460), Some(1));
-        shares.heard(&Settings::default(), 0, Time::us(5), Time::ZERO);
-        assert_eq!(shares.pick(1460), Some(0));
+        assert_eq!(shares.pick_subflow(1460), Some(1));
+        shares.count_grant(&Settings::default(), 0, Time::us(5), Time::ZERO);
+        assert_eq!(shares.pick_subflow(1460), Some(0));
     }
 }

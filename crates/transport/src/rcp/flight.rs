@@ -38,7 +38,7 @@ impl Flight {
     }
 
     /// Packets known to have arrived.
-    pub(super) fn arrived(&self) -> u32 {
+    pub(super) fn arrived_packets(&self) -> u32 {
         self.arrived.len()
     }
 
@@ -53,19 +53,19 @@ impl Flight {
     }
 
     /// A packet leaves: a lost one, or the next.
-    pub(super) fn depart(&mut self, now: Time, index: u32) {
+    pub(super) fn record_departure(&mut self, now: Time, index: u32) {
         self.lost.remove(&index);
         self.next = self.next.max(index + 1);
         self.flying.push_back(Departure { index, at: now, passed: 0 });
     }
 
     /// Takes in the arrivals that an acknowledgement names. Returns true if any of it is news.
-    pub(super) fn acknowledge(&mut self, ack: &Packet, reordering: u32) -> bool {
+    pub(super) fn process_ack(&mut self, ack: &Packet, reordering: u32) -> bool {
         let before = self.arrived.len();
-        let Ack { arrived, echo, .. } = Ack::read(ack);
+        let Ack { arrived, echo, .. } = Ack::from_packet(ack);
         // Numbers come from the wire: what was never sent cannot have arrived.
         self.arrived.insert_below(arrived.min(self.next));
-        for block in ack.sack() {
+        for block in ack.sack_blocks() {
             for index in block.start..block.end.min(self.next) {
                 self.arrived.insert(index);
             }
@@ -76,12 +76,12 @@ impl Flight {
         }
         let arrived = &self.arrived;
         self.lost.retain(|index| !arrived.contains(*index));
-        self.pass(echo, reordering);
+        self.pass_departures(echo, reordering);
         true
     }
 
     /// Something that left at `at` has arrived: everything that left before it has been passed.
-    fn pass(&mut self, at: Time, reordering: u32) {
+    fn pass_departures(&mut self, at: Time, reordering: u32) {
         while let Some(&first) = self.flying.front() {
             let arrived = self.arrived.contains(first.index);
             // Departures are in order: all behind this one left later still.
@@ -107,7 +107,7 @@ impl Flight {
     }
 
     /// Departure time of the packet that has been on its way for longest.
-    pub(super) fn oldest(&self) -> Option<Time> {
+    pub(super) fn oldest_departure(&self) -> Option<Time> {
         self.flying.front().map(|departure| departure.at)
     }
 
@@ -131,14 +131,14 @@ mod tests {
     use super::*;
     use headway_packet::{HostId, PacketKind};
 
-    fn flight(packets: u32) -> Flight {
+    fn make_flight(packets: u32) -> Flight {
         let mut flight = Flight::default();
-        (0..packets).for_each(|index| flight.depart(Time(10 * u64::from(index)), index));
+        (0..packets).for_each(|index| flight.record_departure(Time(10 * u64::from(index)), index));
         flight
     }
 
     /// All below `count` and one block have arrived; the last to arrive left at `echo`.
-    fn ack(count: u32, block: std::ops::Range<u32>, echo: u64) -> Packet {
+    fn ack_packet(count: u32, block: std::ops::Range<u32>, echo: u64) -> Packet {
         let mut packet = Packet::new(PacketKind::Ack, HostId(1), HostId(0), 0);
         (packet.count, packet.lifetime) = (count, Time(echo));
         packet.set_sack([block].into_iter());
@@ -147,42 +147,42 @@ mod tests {
 
     #[test]
     fn three_later_arrivals_lose_a_packet_and_its_repetition_alike() {
-        let mut flight = flight(6);
-        assert!(flight.acknowledge(&ack(1, 0..0, 0), 3));
-        assert!(flight.acknowledge(&ack(1, 2..3, 20), 3));
-        assert!(!flight.acknowledge(&ack(1, 2..3, 20), 3), "no news, no evidence");
-        assert!(flight.acknowledge(&ack(1, 2..4, 30), 3));
+        let mut flight = make_flight(6);
+        assert!(flight.process_ack(&ack_packet(1, 0..0, 0), 3));
+        assert!(flight.process_ack(&ack_packet(1, 2..3, 20), 3));
+        assert!(!flight.process_ack(&ack_packet(1, 2..3, 20), 3), "no news, no evidence");
+        assert!(flight.process_ack(&ack_packet(1, 2..4, 30), 3));
         assert_eq!(flight.first_lost(), None);
-        assert!(flight.acknowledge(&ack(1, 2..5, 40), 3));
+        assert!(flight.process_ack(&ack_packet(1, 2..5, 40), 3));
         assert_eq!((flight.first_lost(), flight.outstanding()), (Some(1), 2));
-        flight.depart(Time(100), 1);
-        (6..9).for_each(|index| flight.depart(Time(20 + 100 * u64::from(index)), index));
+        flight.record_departure(Time(100), 1);
+        (6..9).for_each(|index| flight.record_departure(Time(20 + 100 * u64::from(index)), index));
         assert!(
-            flight.acknowledge(&ack(1, 2..6, 50), 3),
+            flight.process_ack(&ack_packet(1, 2..6, 50), 3),
             "what left before the repetition says nothing of it"
         );
         for n in 6..9u32 {
             assert_eq!(flight.first_lost(), None);
-            assert!(flight.acknowledge(&ack(1, 2..n + 1, 20 + 100 * u64::from(n)), 3));
+            assert!(flight.process_ack(&ack_packet(1, 2..n + 1, 20 + 100 * u64::from(n)), 3));
         }
         assert_eq!(flight.first_lost(), Some(1));
     }
 
     #[test]
     fn a_lost_packet_that_turns_up_is_not_sent_again() {
-        let mut flight = flight(3);
+        let mut flight = make_flight(3);
         flight.lose_until(Time(10));
-        assert_eq!((flight.first_lost(), flight.oldest()), (Some(0), Some(Time(20))));
-        assert!(flight.acknowledge(&ack(2, 0..0, 10), 3));
+        assert_eq!((flight.first_lost(), flight.oldest_departure()), (Some(0), Some(Time(20))));
+        assert!(flight.process_ack(&ack_packet(2, 0..0, 10), 3));
         assert_eq!((flight.first_lost(), flight.outstanding()), (None, 1));
-        assert!(flight.acknowledge(&ack(3, 0..0, 20), 3));
-        assert_eq!((flight.oldest(), flight.arrived()), (None, 3));
+        assert!(flight.process_ack(&ack_packet(3, 0..0, 20), 3));
+        assert_eq!((flight.oldest_departure(), flight.arrived_packets()), (None, 3));
     }
 
     #[test]
     fn what_was_never_sent_cannot_have_arrived() {
-        let mut flight = flight(2);
-        assert!(flight.acknowledge(&ack(1_000_000, 3..70_000, 10), 3));
-        assert_eq!((flight.arrived(), flight.next(), flight.outstanding()), (2, 2, 0));
+        let mut flight = make_flight(2);
+        assert!(flight.process_ack(&ack_packet(1_000_000, 3..70_000, 10), 3));
+        assert_eq!((flight.arrived_packets(), flight.next(), flight.outstanding()), (2, 2, 0));
     }
 }

@@ -40,9 +40,10 @@ headway_params::params! {
 
 impl RcpParams {
     /// Packets sent and not acknowledged over `path` at most. A path that loses nothing never holds more.
-    fn limit(&self, path: &Path, context: &HostContext) -> u32 {
+    fn flight_limit(&self, path: &Path, context: &HostContext) -> u32 {
         match self.window {
-            0 => path.max_rtt.0.div_ceil(context.sizes.slot(context.nic).0).clamp(1, u32::MAX.into()) as u32,
+            0 => path.max_rtt.0.div_ceil(context.sizes.slot_time(context.nic).0).clamp(1, u32::MAX.into())
+                as u32,
             n => n as u32,
         }
     }
@@ -76,7 +77,7 @@ impl Transport for Rcp {
         ],
     };
 
-    fn endpoint(params: &RcpParams, context: HostContext) -> RcpEndpoint {
+    fn make_endpoint(params: &RcpParams, context: HostContext) -> RcpEndpoint {
         Machine::new(Sender::new(params.clone(), &context), Receiver::default(), context)
     }
 }
@@ -105,28 +106,28 @@ impl TwoSided for Rcp {
     type Sender = Sender;
     type Receiver = Receiver;
 
-    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+    fn route_packet(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
         let Machine { sender, receiver, shared } = machine;
         match packet.kind {
-            PacketKind::Data => receiver.data(shared, packet),
-            PacketKind::Rts => receiver.asked(shared, packet),
-            PacketKind::Ack => sender.heard(shared, now, packet),
+            PacketKind::Data => receiver.receive_data(shared, packet),
+            PacketKind::Rts => receiver.receive_request(shared, packet),
+            PacketKind::Ack => sender.receive_ack(shared, now, packet),
             _ => {}
         }
     }
 
-    fn expired(machine: &mut Machine<Self>, at: Time, now: Time, key: TimerKey) {
+    fn handle_deadline(machine: &mut Machine<Self>, at: Time, now: Time, key: TimerKey) {
         let Machine { sender, shared, .. } = machine;
         match key {
-            TimerKey::Pace(peer, id) => sender.paced(shared, at, now, (peer, id)),
+            TimerKey::Pace(peer, id) => sender.pace_due(shared, at, now, (peer, id)),
             TimerKey::Idle(peer, id) => sender.idle_timeout(shared, at, now, (peer, id)),
-            TimerKey::Reference(peer, id) => sender.reference(shared, at, now, (peer, id)),
+            TimerKey::Reference(peer, id) => sender.reference_due(shared, at, now, (peer, id)),
         }
     }
 
     fn poll_transmit(machine: &mut Machine<Self>, now: Time) -> Option<Packet> {
         // At the rate of the link a packet is due at the instant at which the wire is free.
-        machine.timeout(now);
+        machine.handle_timeout(now);
         let Machine { sender, shared, .. } = machine;
         shared.control.pop_front().or_else(|| sender.poll_data(shared, now))
     }

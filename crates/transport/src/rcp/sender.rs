@@ -8,7 +8,7 @@ use crate::message::Message;
 use crate::messages::MessageId;
 use crate::messages::Messages;
 use crate::probes::{self, Sink};
-use crate::shared::scale;
+use crate::shared::scale_time;
 use crate::two_sided::SendingHalf;
 use headway_gauges::RoundTrips;
 use headway_packet::{HostId, Packet, PacketFlags, TypedView};
@@ -93,18 +93,18 @@ impl Sender {
     }
 
     /// Takes in an acknowledgement: of data, or of a SYN or reference packet, which carries the rate alone.
-    pub(super) fn heard(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+    pub(super) fn receive_ack(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let id = (packet.src, packet.message);
-        let Some(key) = self.messages.find(id) else { return };
+        let Some(key) = self.messages.find_key(id) else { return };
         let out = &mut self.messages[key];
-        out.learn(now, packet);
-        if out.flight.acknowledge(packet, self.params.reordering as u32) {
+        out.learn_rate(now, packet);
+        if out.flight.process_ack(packet, self.params.reordering as u32) {
             (out.heard, out.backoff) = (true, 0);
-            self.round_trips.answered(now, Ack::read(packet).echo);
+            self.round_trips.answered(now, Ack::from_packet(packet).echo);
         }
-        if out.flight.arrived() == out.packets {
+        if out.flight.arrived_packets() == out.packets {
             out.state.step(SenderEvent::Acknowledged);
-            shared.acknowledged(&out.message);
+            shared.report_acknowledged(&out.message);
             self.messages.remove(id);
             return;
         }
@@ -114,42 +114,42 @@ impl Sender {
         if out.flight.first_lost().is_some() {
             out.state.step(SenderEvent::Lost);
         }
-        self.queue(shared, now, key);
+        self.queue_message(shared, now, key);
         self.await_silence(shared, key);
         self.await_reference(shared, now, key);
     }
 
     /// A paced packet is due.
-    pub(super) fn paced(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
-        let Some(key) = self.messages.find(id) else { return };
+    pub(super) fn pace_due(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
+        let Some(key) = self.messages.find_key(id) else { return };
         let out = &mut self.messages[key];
         // Deadlines are not cancelled, so one that another has replaced is ignored.
         if out.pace_armed == at {
             out.pace_armed = Time::MAX;
-            self.queue(shared, now, key);
+            self.queue_message(shared, now, key);
         }
     }
 
     /// Nothing may have been heard of something for too long: it is sent again.
     pub(super) fn idle_timeout(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
-        let Some(key) = self.messages.find(id) else { return };
-        let timeout = self.timeout(key);
+        let Some(key) = self.messages.find_key(id) else { return };
+        let timeout = self.current_timeout(key);
         let out = &mut self.messages[key];
         // Deadlines are not cancelled, so one that another has replaced is ignored.
         if out.idle_armed != at {
             return;
         }
         out.idle_armed = Time::MAX;
-        if out.since().is_some_and(|since| since.saturating_add(timeout) <= now) {
+        if out.silent_since().is_some_and(|since| since.saturating_add(timeout) <= now) {
             let most = self.params.backoff as u32;
             out.backoff = (out.backoff + 1).min(most);
             if out.state == SenderState::SynSent {
                 out.state.step(SenderEvent::IdleTimeout);
-                out.ask(shared, now);
+                out.send_request(shared, now);
             } else {
                 out.flight.lose_until(now.saturating_sub(timeout));
                 out.state.step(SenderEvent::Lost);
-                self.queue(shared, now, key);
+                self.queue_message(shared, now, key);
             }
         }
         self.await_silence(shared, key);
@@ -157,52 +157,52 @@ impl Sender {
     }
 
     /// A message that sends rarely asks for its rate in between. rcp-host.cc §ref_timeout
-    pub(super) fn reference(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
-        let Some(key) = self.messages.find(id) else { return };
+    pub(super) fn reference_due(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
+        let Some(key) = self.messages.find_key(id) else { return };
         // Deadlines are not cancelled, so one that another has replaced is ignored.
         if self.messages[key].reference_armed != at {
             return;
         }
         self.messages[key].reference_armed = Time::MAX;
-        if self.is_slow(shared, key) && self.messages[key].pick().is_some() {
+        if self.is_slow(shared, key) && self.messages[key].pick_packet().is_some() {
             // The answer would bring the rate of the next packet: without one to send there is nothing to ask for.
-            self.messages[key].ask(shared, now);
+            self.messages[key].send_request(shared, now);
         }
         self.await_reference(shared, now, key);
     }
 
     /// Puts a message in the line for the wire if it has a packet that is due, or arms the time it is due at.
-    fn queue(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
+    fn queue_message(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
         let out = &mut self.messages[key];
-        if out.queued || out.pick().is_none() {
+        if out.queued || out.pick_packet().is_none() {
             return;
         }
-        let due = out.due(&shared.context);
+        let due = out.due_time(&shared.context);
         if due <= now {
             out.queued = true;
             self.ready.push_back(key);
         } else if due < out.pace_armed {
             out.pace_armed = due;
-            shared.timers.arm(due, TimerKey::Pace(out.message.dst, out.message.id));
+            shared.timers.arm_deadline(due, TimerKey::Pace(out.message.dst, out.message.id));
         }
     }
 
     /// Longest time without an answer about the message.
-    fn timeout(&self, key: DefaultKey) -> Time {
+    fn current_timeout(&self, key: DefaultKey) -> Time {
         let out = &self.messages[key];
         // A measured round trip may be longer than the largest that the path was taken to have.
-        let first = scale(out.max_rtt.max(out.rtt), self.params.timeout);
+        let first = scale_time(out.max_rtt.max(out.rtt), self.params.timeout);
         first.saturating_mul(1 << out.backoff).min(out.longest.max(first))
     }
 
     fn await_silence(&mut self, shared: &mut Shared, key: DefaultKey) {
-        let timeout = self.timeout(key);
+        let timeout = self.current_timeout(key);
         let out = &mut self.messages[key];
-        let Some(since) = out.since() else { return };
+        let Some(since) = out.silent_since() else { return };
         let at = since.saturating_add(timeout);
         if at < out.idle_armed {
             out.idle_armed = at;
-            shared.timers.arm(at, TimerKey::Idle(out.message.dst, out.message.id));
+            shared.timers.arm_deadline(at, TimerKey::Idle(out.message.dst, out.message.id));
         }
     }
 
@@ -213,36 +213,36 @@ impl Sender {
         // Before the first sample the smallest is the greatest of all times; a SYN measures less than data does.
         let rtt = out.min_rtt.min(out.max_rtt).max(out.base_rtt);
         let turns = self.reference_slot.saturating_mul(self.messages.len() as u64);
-        scale(rtt, self.params.reference).max(turns)
+        scale_time(rtt, self.params.reference).max(turns)
     }
 
     /// True if the message's packets are further apart than reference packets would be.
     fn is_slow(&self, shared: &Shared, key: DefaultKey) -> bool {
         let out = &self.messages[key];
-        let gap = out.pace(&shared.context).time_of(shared.context.sizes.full_wire().into());
+        let gap = out.paced_rate(&shared.context).time_of(shared.context.sizes.full_wire().into());
         gap > self.reference_gap(out)
     }
 
     fn await_reference(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
         let out = &self.messages[key];
-        let running = out.state != SenderState::SynSent && out.pick().is_some();
+        let running = out.state != SenderState::SynSent && out.pick_packet().is_some();
         if !running || out.reference_armed != Time::MAX || !self.is_slow(shared, key) {
             return;
         }
         let at = now.saturating_add(self.reference_gap(out));
         let out = &mut self.messages[key];
         out.reference_armed = at;
-        shared.timers.arm(at, TimerKey::Reference(out.message.dst, out.message.id));
+        shared.timers.arm_deadline(at, TimerKey::Reference(out.message.dst, out.message.id));
     }
 }
 
 impl SendingHalf<TimerKey> for Sender {
     /// A new message asks for a rate. rcp-host.cc §sendfile
-    fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+    fn open_message(&mut self, shared: &mut Shared, now: Time, message: &Message) {
         let context = &shared.context;
         let path = (context.path)(message.dst);
-        let packets = context.sizes.packets(message.bytes) as u32;
-        let limit = self.params.limit(&path, context).min(packets);
+        let packets = context.sizes.packets_of(message.bytes) as u32;
+        let limit = self.params.flight_limit(&path, context).min(packets);
         let out = Outgoing {
             message: *message,
             packets,
@@ -268,7 +268,7 @@ impl SendingHalf<TimerKey> for Sender {
             reference_armed: Time::MAX,
         };
         let key = self.messages.insert((message.dst, message.id), out);
-        self.messages[key].ask(shared, now);
+        self.messages[key].send_request(shared, now);
         self.await_silence(shared, key);
     }
 
@@ -279,21 +279,21 @@ impl SendingHalf<TimerKey> for Sender {
             let Some(out) = self.messages.get_mut(key) else { continue };
             out.queued = false;
             // Since it was due, the packet may have been acknowledged, or its rate lowered.
-            let due = out.due(&shared.context) <= now;
-            let Some(index) = out.pick().filter(|_| due) else {
-                self.queue(shared, now, key);
+            let due = out.due_time(&shared.context) <= now;
+            let Some(index) = out.pick_packet().filter(|_| due) else {
+                self.queue_message(shared, now, key);
                 continue;
             };
-            let packet = out.data(&shared.context, now, index);
-            self.queue(shared, now, key);
+            let packet = out.send_data(&shared.context, now, index);
+            self.queue_message(shared, now, key);
             self.await_silence(shared, key);
             return Some(packet);
         }
     }
 
     /// The receiver is gone.
-    fn forget(&mut self, shared: &mut Shared, gone: Gone) {
-        shared.fail(self.messages.forget(gone).iter().map(|out| out.message));
+    fn forget_messages(&mut self, shared: &mut Shared, gone: Gone) {
+        shared.fail_messages(self.messages.forget_gone(gone).iter().map(|out| out.message));
     }
 
     fn is_ready(&self) -> bool {
@@ -301,7 +301,7 @@ impl SendingHalf<TimerKey> for Sender {
         !self.messages.is_empty()
     }
 
-    fn probe(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
+    fn probe_message(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
         let Some(out) = self.messages.named_now(id) else { return };
         found(&probes::IN_FLIGHT, out.flight.outstanding().into());
         if out.rate > 0 {
@@ -312,7 +312,7 @@ impl SendingHalf<TimerKey> for Sender {
         }
     }
 
-    fn live(&self) -> usize {
+    fn live_messages(&self) -> usize {
         self.messages.len()
     }
 
@@ -323,7 +323,7 @@ impl SendingHalf<TimerKey> for Sender {
 
 impl Outgoing {
     /// Sends a SYN, or a reference packet: the same, but that it knows a round trip.
-    fn ask(&mut self, shared: &mut Shared, now: Time) {
+    fn send_request(&mut self, shared: &mut Shared, now: Time) {
         let m = &self.message;
         let (rate, round_trip) = (ANY_RATE, self.round_trip());
         let request = Rts { message_bytes: m.bytes, rate, round_trip, left: now };
@@ -339,8 +339,8 @@ impl Outgoing {
     }
 
     /// Takes in the rate and the time that an acknowledgement brings. rcp-host.cc §recv
-    fn learn(&mut self, now: Time, ack: &Packet) {
-        let Ack { echo, rate, .. } = Ack::read(ack);
+    fn learn_rate(&mut self, now: Time, ack: &Packet) {
+        let Ack { echo, rate, .. } = Ack::from_packet(ack);
         if echo <= now {
             // Zero would stand for none.
             self.rtt = (now - echo).max(Time(1));
@@ -354,21 +354,21 @@ impl Outgoing {
     }
 
     /// The rate to pace at: what routers say, and no more than the host's link has.
-    fn pace(&self, context: &HostContext) -> Rate {
-        let sharers = if self.heard { 1000 } else { self.message.initial_window.sharers() };
+    fn paced_rate(&self, context: &HostContext) -> Rate {
+        let sharers = if self.heard { 1000 } else { self.message.initial_window.sharer_thousandths() };
         // Kilobits to bits, and sharers in thousandths: a factor of a million.
         let told = (u128::from(self.rate) * 1_000_000 / u128::from(sharers)) as u64;
         Rate::new(told.clamp(1, context.nic.bps())).unwrap_or(context.nic)
     }
 
     /// Time at which the next packet is due: a change of the rate counts from the last one. rcp-host.cc §rate_change
-    fn due(&self, context: &HostContext) -> Time {
+    fn due_time(&self, context: &HostContext) -> Time {
         let Some((at, wire)) = self.last else { return Time::ZERO };
-        at.saturating_add(self.pace(context).time_of(wire.into()))
+        at.saturating_add(self.paced_rate(context).time_of(wire.into()))
     }
 
     /// The packet to send next: a lost one, or a new one.
-    fn pick(&self) -> Option<u32> {
+    fn pick_packet(&self) -> Option<u32> {
         if self.state == SenderState::SynSent {
             return None;
         }
@@ -382,20 +382,20 @@ impl Outgoing {
     }
 
     /// Time since which something has been waited for.
-    fn since(&self) -> Option<Time> {
+    fn silent_since(&self) -> Option<Time> {
         match self.state {
             SenderState::SynSent => Some(self.asked),
-            _ => self.flight.oldest(),
+            _ => self.flight.oldest_departure(),
         }
     }
 
-    fn data(&mut self, context: &HostContext, now: Time, index: u32) -> Packet {
+    fn send_data(&mut self, context: &HostContext, now: Time, index: u32) -> Packet {
         let again = index < self.flight.next();
         let packet = context.data_packet(&self.message, index, self.limit);
         let (rate, round_trip) = (ANY_RATE, self.round_trip());
-        let mut packet = Data { rate, round_trip, left: now, ..Data::read(&packet) }.on(packet);
-        packet.flags = PacketFlags::when(again, PacketFlags::AGAIN).with(PacketFlags::RATE);
-        self.flight.depart(now, index);
+        let mut packet = Data { rate, round_trip, left: now, ..Data::from_packet(&packet) }.put_on(packet);
+        packet.flags = PacketFlags::only_if(again, PacketFlags::AGAIN).with(PacketFlags::RATE);
+        self.flight.record_departure(now, index);
         self.last = Some((now, packet.wire));
         // Both: a repetition may still be waiting when the last new packet leaves.
         if self.flight.first_lost().is_none() && self.flight.next() == self.packets {

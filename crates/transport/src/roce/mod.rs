@@ -72,15 +72,15 @@ impl<C: RateControl> Transport for Roce<C> {
     const INFO: TransportInfo = C::INFO;
     const PROBES: &'static [GaugeInfo] = C::PROBES;
 
-    fn tune(params: &mut Self::Params, traffic: &Traffic) {
-        params.tune(traffic);
+    fn tune_params(params: &mut Self::Params, traffic: &Traffic) {
+        params.tune_base_rtt(traffic);
     }
 
     fn least_rate(params: &Self::Params) -> Option<Rate> {
         Some(C::least_rate(&params.control))
     }
 
-    fn endpoint(params: &Self::Params, context: HostContext) -> RoceEndpoint {
+    fn make_endpoint(params: &Self::Params, context: HostContext) -> RoceEndpoint {
         let rules = receiver::Rules {
             keeps: params.machine.recovery == Recovery::Selective,
             nack_gap: params.machine.nack_interval,
@@ -88,7 +88,7 @@ impl<C: RateControl> Transport for Roce<C> {
             telemetry: C::TELEMETRY,
         };
         // Both halves know the rules from the same parameters: they never tell them to each other.
-        Machine::new(Sender::new(Controllers::of::<C>(params)), Receiver::new(rules), context)
+        Machine::new(Sender::new(Controllers::for_transport::<C>(params)), Receiver::new(rules), context)
     }
 }
 
@@ -99,8 +99,8 @@ impl<C: RateControl> Promised for Roce<C> {
     /// Windows are bytes of payload, and one packet may be begun.
     const WIDEST_WINDOW: (u32, u32) = (1100, 2);
 
-    fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
-        let (high, _) = params.machine.timeouts(path);
+    fn make_promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
+        let (high, _) = params.machine.path_timeouts(path);
         // A bound that is set may be a packet a round trip.
         let bound = params.machine.recovery == Recovery::Selective && params.machine.cap > 0;
         let ramp = if bound { path.base_rtt * packets } else { Time::ZERO };
@@ -139,12 +139,12 @@ impl TwoSided for Halves {
         machine.sender.is_stamped()
     }
 
-    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
-        machine.hear(now, packet, None);
+    fn route_packet(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+        machine.hear_packet(now, packet, None);
     }
 
     fn route_stamped(machine: &mut Machine<Self>, now: Time, packet: &Packet, stamps: &Stamps) {
-        machine.hear(now, packet, Some(stamps));
+        machine.hear_packet(now, packet, Some(stamps));
     }
 
     #[inline]
@@ -165,23 +165,23 @@ impl TwoSided for Halves {
         machine.receiver.has_answers() || machine.sender.is_ready()
     }
 
-    fn expired(machine: &mut Machine<Self>, at: Time, now: Time, key: TimerKey) {
+    fn handle_deadline(machine: &mut Machine<Self>, at: Time, now: Time, key: TimerKey) {
         let Machine { sender, shared, .. } = machine;
         match key {
             TimerKey::Timeout(peer, id) => sender.timed_out(shared, at, now, (peer, id)),
-            TimerKey::Pace(peer, id) => sender.paced(shared, at, now, (peer, id)),
-            TimerKey::Rise(peer, id) => sender.rises(shared, at, now, (peer, id)),
-            TimerKey::InitialWindow(peer, id) => sender.release(shared, now, (peer, id)),
+            TimerKey::Pace(peer, id) => sender.pace_due(shared, at, now, (peer, id)),
+            TimerKey::Rise(peer, id) => sender.rise_due(shared, at, now, (peer, id)),
+            TimerKey::InitialWindow(peer, id) => sender.release_first_window(shared, now, (peer, id)),
         }
     }
 }
 
 impl RoceEndpoint {
-    fn hear(&mut self, now: Time, packet: &Packet, stamps: Option<&Stamps>) {
+    fn hear_packet(&mut self, now: Time, packet: &Packet, stamps: Option<&Stamps>) {
         let Machine { sender, receiver, shared } = self;
         match packet.kind {
-            PacketKind::Data => receiver.data(shared, now, packet, stamps),
-            PacketKind::Ack | PacketKind::Nack => sender.answered(shared, now, packet, stamps),
+            PacketKind::Data => receiver.receive_data(shared, now, packet, stamps),
+            PacketKind::Ack | PacketKind::Nack => sender.process_answer(shared, now, packet, stamps),
             _ => {}
         }
     }

@@ -83,22 +83,22 @@ impl Outgoing {
         let path = (context.path)(message.dst);
         let (sizes, machine) = (&context.sizes, &controllers.machine);
         let base_rtt = machine.base_rtt(&path);
-        let packets = sizes.packets(message.bytes) as u32;
+        let packets = sizes.packets_of(message.bytes) as u32;
         let (line, payload) = (context.nic.bps() as f64, u64::from(sizes.payload).max(1));
         let bdp = line / 8.0 * base_rtt.as_secs_f64();
         // `sharers` counts in thousandths.
-        let first = line * 1000.0 / message.initial_window.sharers() as f64;
+        let first = line * 1000.0 / message.initial_window.sharer_thousandths() as f64;
         let flow = Flow { start: now, line, first, base_rtt, bdp, payload: payload as f64 };
-        let control = controllers.make(&flow);
-        let cap = machine.cap(context, base_rtt);
+        let control = controllers.make_controller(&flow);
+        let cap = machine.flight_cap(context, base_rtt);
         // A message that is unbounded later is unbounded before the first answer, too, unless it asks for a first window.
         let alone = InitialWindow { connected: message.initial_window.connected, ..InitialWindow::default() };
         let asked = !message.responsive || message.initial_window != alone;
-        let bound = if control.window().is_some() || asked { bdp as u64 } else { u64::MAX };
+        let bound = if control.window_bytes().is_some() || asked { bdp as u64 } else { u64::MAX };
         let bytes = bound.min(cap);
         // One packet may leave through any window, or nothing would ever be heard.
         let window = u32::try_from(bytes.div_ceil(payload).max(1)).unwrap_or(u32::MAX);
-        let slot = sizes.slot(path.bottleneck);
+        let slot = sizes.slot_time(path.bottleneck);
         let schedule = FirstWindowSchedule::new(message.initial_window, window, packets, slot, now);
         Outgoing {
             message: *message,
@@ -108,7 +108,7 @@ impl Outgoing {
             telemetry: controllers.telemetry,
             ecn: if controllers.ecn { Ecn::Ect } else { Ecn::NotEct },
             state: SenderState::Sending,
-            first: schedule.window(),
+            first: schedule.window_packets(),
             schedule,
             released: 0,
             heard: false,
@@ -123,7 +123,7 @@ impl Outgoing {
             last: None,
             active: now,
             backoff: 0,
-            timeouts: machine.timeouts(&path),
+            timeouts: machine.path_timeouts(&path),
             few: machine.few as u32,
             timeout_armed: Time::MAX,
             pace_armed: Time::MAX,
@@ -133,9 +133,9 @@ impl Outgoing {
     }
 
     /// Releases the packets of the first window whose time has come.
-    pub(super) fn release(&mut self, shared: &mut Shared, now: Time) {
+    pub(super) fn release_first_window(&mut self, shared: &mut Shared, now: Time) {
         let key = TimerKey::InitialWindow(self.message.dst, self.message.id);
-        let (first, count) = self.schedule.release(&mut shared.timers, now, key);
+        let (first, count) = self.schedule.release_and_arm(&mut shared.timers, now, key);
         self.released = first + count;
     }
 
@@ -147,21 +147,21 @@ impl Outgoing {
     }
 
     /// Bytes that may be under way, if there is a bound.
-    pub(super) fn window(&self) -> Option<f64> {
+    pub(super) fn window_bytes(&self) -> Option<f64> {
         let cap = (self.cap < u64::MAX).then_some(self.cap as f64);
-        self.control.window().into_iter().chain(cap).reduce(f64::min)
+        self.control.window_bytes().into_iter().chain(cap).reduce(f64::min)
     }
 
     /// True if the window has room for a packet. HPCC's simulator checks this before each packet: one may be begun.
     /// HPCC §3.1 With nothing under way there is room, however small the window is: nothing would ever open it again.
     fn has_room(&self) -> bool {
         let under_way = u64::from(self.next - self.una) * self.payload;
-        under_way == 0 || self.window().is_none_or(|window| (under_way as f64) < window)
+        under_way == 0 || self.window_bytes().is_none_or(|window| (under_way as f64) < window)
     }
 
     /// The packet to be sent next, as far as windows permit it.
     #[inline]
-    pub(super) fn pick(&self) -> Option<u32> {
+    pub(super) fn pick_packet(&self) -> Option<u32> {
         if self.selective && self.state == SenderState::Recovering {
             let missing = self.sacked.next_missing(self.repair.next.max(self.una));
             if missing < self.repair.lost {
@@ -174,19 +174,19 @@ impl Outgoing {
     }
 
     /// The rate to send at; 1 b/s where it would round to nothing.
-    fn rate(&self, nic: Rate) -> Rate {
-        let rate = self.control.rate();
+    fn paced_rate(&self, nic: Rate) -> Rate {
+        let rate = self.control.rate_bps();
         if rate >= nic.bps() as f64 { nic } else { Rate::new((rate as u64).max(1)).unwrap_or(nic) }
     }
 
     /// Time at which the next packet may leave: a change of the rate counts from the last one.
-    pub(super) fn due(&self, context: &HostContext) -> Time {
+    pub(super) fn due_time(&self, context: &HostContext) -> Time {
         let Some((at, wire)) = self.last else { return Time::ZERO };
-        at.saturating_add(self.rate(context.nic).time_of(wire.into()))
+        at.saturating_add(self.paced_rate(context.nic).time_of(wire.into()))
     }
 
     /// A packet leaves.
-    pub(super) fn depart(&mut self, context: &HostContext, now: Time, index: u32) -> Packet {
+    pub(super) fn send_packet(&mut self, context: &HostContext, now: Time, index: u32) -> Packet {
         let again = index < self.high;
         if index == self.next {
             self.next += 1;
@@ -196,21 +196,21 @@ impl Outgoing {
             self.repair.next = index + 1;
         }
         let packet = context.data_packet(&self.message, index, self.first);
-        let mut packet = Data { left: now, ..Data::read(&packet) }.on(packet);
+        let mut packet = Data { left: now, ..Data::from_packet(&packet) }.put_on(packet);
         packet.wire = packet.wire.saturating_add(self.telemetry);
         packet.ecn = self.ecn;
-        packet.flags = PacketFlags::when(again, PacketFlags::AGAIN);
+        packet.flags = PacketFlags::only_if(again, PacketFlags::AGAIN);
         // With the bytes for stamps, which take time on the wire, too.
         self.last = Some((now, packet.wire));
         self.active = now;
-        self.control.departed(now, packet.wire);
+        self.control.note_departure(now, packet.wire);
         packet
     }
 
     /// Takes an answer in. Returns true if everything has arrived.
-    pub(super) fn answered(&mut self, now: Time, packet: &Packet, stamps: Option<&Stamps>) -> bool {
+    pub(super) fn process_answer(&mut self, now: Time, packet: &Packet, stamps: Option<&Stamps>) -> bool {
         // Both kinds have the same fields.
-        let Ack { index, arrived, echo } = Ack::read(packet);
+        let Ack { index, arrived, echo } = Ack::from_packet(packet);
         let nack = packet.kind == PacketKind::Nack;
         if arrived > self.high || index >= self.high {
             return false;
@@ -235,17 +235,17 @@ impl Outgoing {
         }
         // An older complaint that was overtaken is about a gap which has been filled.
         if nack && arrived == self.una {
-            self.complained(index);
+            self.process_complaint(index);
         }
         let rtt = now.saturating_sub(echo);
-        let marked = packet.flags.has(PacketFlags::ECE);
+        let marked = packet.flags.has_all(PacketFlags::ECE);
         let (arrived, next) = (self.una, self.next);
-        self.control.answered(&Answer { now, arrived, newly, next, marked, rtt, stamps });
+        self.control.handle_answer(&Answer { now, arrived, newly, next, marked, rtt, stamps });
         false
     }
 
     /// The first packet that has not arrived is missing, and packet `index` behind it is there.
-    fn complained(&mut self, index: u32) {
+    fn process_complaint(&mut self, index: u32) {
         if !self.selective {
             self.go_back(SenderEvent::Nack);
             return;
@@ -266,7 +266,7 @@ impl Outgoing {
         self.state.step(event);
     }
 
-    fn timeout(&self) -> Time {
+    fn current_timeout(&self) -> Time {
         let (high, low) = self.timeouts;
         // IRN §3.1: few packets cost little if they are repeated for nothing.
         let few = self.selective && self.in_flight() <= self.few;
@@ -282,7 +282,7 @@ impl Outgoing {
         }
         self.timeout_armed = Time::MAX;
         // Departures and answers move the time-out, so an armed deadline may be early.
-        if self.una == self.next || self.active.saturating_add(self.timeout()) > now {
+        if self.una == self.next || self.active.saturating_add(self.current_timeout()) > now {
             return false;
         }
         self.backoff = (self.backoff + 1).min(MAX_BACKOFF);
@@ -297,14 +297,14 @@ impl Outgoing {
     }
 
     /// Arms the deadline of the time-out, unless one that is as early is armed.
-    pub(super) fn watch(&mut self, shared: &mut Shared) {
+    pub(super) fn arm_timeout(&mut self, shared: &mut Shared) {
         if self.una == self.next {
             return;
         }
-        let due = self.active.saturating_add(self.timeout());
+        let due = self.active.saturating_add(self.current_timeout());
         if due < self.timeout_armed {
             self.timeout_armed = due;
-            shared.timers.arm(due, TimerKey::Timeout(self.message.dst, self.message.id));
+            shared.timers.arm_deadline(due, TimerKey::Timeout(self.message.dst, self.message.id));
         }
     }
 
@@ -312,12 +312,12 @@ impl Outgoing {
     pub(super) fn wait_for_pace(&mut self, shared: &mut Shared, due: Time) {
         if due < self.pace_armed {
             self.pace_armed = due;
-            shared.timers.arm(due, TimerKey::Pace(self.message.dst, self.message.id));
+            shared.timers.arm_deadline(due, TimerKey::Pace(self.message.dst, self.message.id));
         }
     }
 
     /// A deadline for the next packet has come: returns true if it is the one in force.
-    pub(super) fn paced(&mut self, at: Time) -> bool {
+    pub(super) fn expire_pace(&mut self, at: Time) -> bool {
         let stands = self.pace_armed == at;
         if stands {
             self.pace_armed = Time::MAX;
@@ -327,21 +327,21 @@ impl Outgoing {
 
     /// Arms the deadline at which the rate rises, if it does.
     pub(super) fn wait_for_rise(&mut self, shared: &mut Shared) {
-        let Some(at) = self.control.rises() else { return };
+        let Some(at) = self.control.next_rise() else { return };
         if at < self.rise_armed {
             self.rise_armed = at;
-            shared.timers.arm(at, TimerKey::Rise(self.message.dst, self.message.id));
+            shared.timers.arm_deadline(at, TimerKey::Rise(self.message.dst, self.message.id));
         }
     }
 
     /// The rate may have risen: returns true if the deadline is the one in force.
-    pub(super) fn rises(&mut self, at: Time, now: Time) -> bool {
+    pub(super) fn expire_rise(&mut self, at: Time, now: Time) -> bool {
         // Deadlines are not cancelled, so one that another has replaced is ignored.
         if self.rise_armed != at {
             return false;
         }
         self.rise_armed = Time::MAX;
-        self.control.pass(now);
+        self.control.pass_time(now);
         true
     }
 }

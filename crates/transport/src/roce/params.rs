@@ -1,7 +1,7 @@
 //! Parameters of the RoCE machine, the two fidelity presets, and how a controller's join them.
 
 use crate::endpoint::{HostContext, Path, Traffic};
-use headway_params::{ParamError, ParamKind, ParamSpec, ParamValue, Params, rebased};
+use headway_params::{ParamError, ParamKind, ParamSpec, ParamValue, Params, rebase_preset};
 use headway_units::Time;
 
 headway_params::choice! {
@@ -57,7 +57,7 @@ impl MachineParams {
     }
 
     /// The time-out over a path, and the one while few packets are under way.
-    pub(super) fn timeouts(&self, path: &Path) -> (Time, Time) {
+    pub(super) fn path_timeouts(&self, path: &Path) -> (Time, Time) {
         let (least, low) =
             (path.base_rtt.saturating_mul(ROUND_TRIPS.0), path.base_rtt.saturating_mul(ROUND_TRIPS.1));
         let high = if self.rto > Time::ZERO { self.rto } else { least.max(path.max_rtt) };
@@ -68,7 +68,7 @@ impl MachineParams {
     }
 
     /// Bytes of payload between the first missing packet and the last one sent at most; no bound with go-back-N.
-    pub(super) fn cap(&self, context: &HostContext, base_rtt: Time) -> u64 {
+    pub(super) fn flight_cap(&self, context: &HostContext, base_rtt: Time) -> u64 {
         match (self.recovery, self.cap) {
             (Recovery::GoBackN, _) => u64::MAX,
             (Recovery::Selective, 0) => context.nic.bytes_in(base_rtt),
@@ -80,7 +80,7 @@ impl MachineParams {
 /// Parameters whose defaults depend on the preset.
 pub trait ByPreset: Params {
     /// The values of a preset.
-    fn of(preset: Preset) -> Self;
+    fn from_preset(preset: Preset) -> Self;
 }
 
 /// The machine's parameters and those of a controller, as one list.
@@ -97,12 +97,15 @@ pub struct RoceParams<P> {
 
 impl<P: ByPreset> RoceParams<P> {
     /// The values of a preset.
-    pub fn of(preset: Preset) -> Self {
-        RoceParams { machine: MachineParams { preset, ..MachineParams::default() }, control: P::of(preset) }
+    pub fn with_preset(preset: Preset) -> Self {
+        RoceParams {
+            machine: MachineParams { preset, ..MachineParams::default() },
+            control: P::from_preset(preset),
+        }
     }
 
     /// The longest path has the round trip that the whole network is configured with.
-    pub(super) fn tune(&mut self, traffic: &Traffic) {
+    pub(super) fn tune_base_rtt(&mut self, traffic: &Traffic) {
         if self.machine.base_rtt == Time::ZERO {
             self.machine.base_rtt = traffic.path.base_rtt;
         }
@@ -111,7 +114,7 @@ impl<P: ByPreset> RoceParams<P> {
 
 impl<P: ByPreset> Default for RoceParams<P> {
     fn default() -> Self {
-        RoceParams::of(MachineParams::default().preset)
+        RoceParams::with_preset(MachineParams::default().preset)
     }
 }
 
@@ -131,7 +134,12 @@ impl<P: ByPreset> Params for RoceParams<P> {
         let before = self.machine.preset;
         match self.machine.set(name, value.clone()) {
             Ok(()) if name == "preset" => {
-                *self = rebased(self, &Self::of(before), Self::of(self.machine.preset), &["preset"])?;
+                *self = rebase_preset(
+                    self,
+                    &Self::with_preset(before),
+                    Self::with_preset(self.machine.preset),
+                    &["preset"],
+                )?;
                 Ok(())
             }
             Err(ParamError::Unknown(_)) => self.control.set(name, value),

@@ -92,18 +92,18 @@ impl Receiver {
     }
 
     /// A data packet: the answer to it, if there is one.
-    fn take(&mut self, shared: &mut Shared, now: Time, packet: &Packet) -> Option<Packet> {
+    fn process_data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) -> Option<Packet> {
         let key = (packet.src, packet.message);
-        let Data { index, message_bytes, left, .. } = Data::read(packet);
+        let Data { index, message_bytes, left, .. } = Data::from_packet(packet);
         // The length comes from the wire: one of more packets than 32 bits can count is not a message.
-        let packets = u32::try_from(shared.context.sizes.packets(message_bytes)).ok()?;
+        let packets = u32::try_from(shared.context.sizes.packets_of(message_bytes)).ok()?;
         if index >= packets {
             return None;
         }
         if self.finished.contains(key.0, key.1) {
-            return Some(ack(shared, key, packet, Ack { index, arrived: packets, echo: left }));
+            return Some(ack_packet(shared, key, packet, Ack { index, arrived: packets, echo: left }));
         }
-        let place = match self.messages.find(key) {
+        let place = match self.messages.find_key(key) {
             Some(place) => place,
             None => self.messages.insert(key, Incoming::new(packets)),
         };
@@ -112,18 +112,24 @@ impl Receiver {
         if index >= incoming.packets {
             return None;
         }
-        let answer = incoming.data(shared, now, packet, &self.rules);
+        let answer = incoming.answer_data(shared, now, packet, &self.rules);
         if incoming.state == ReceiverState::Done {
             self.messages.remove(key);
             self.finished.insert(key.0, key.1);
-            shared.completed(packet);
+            shared.report_completed(packet);
         }
         answer
     }
 
     /// A data packet.
-    pub(super) fn data(&mut self, shared: &mut Shared, now: Time, packet: &Packet, stamps: Option<&Stamps>) {
-        let Some(mut answer) = self.take(shared, now, packet) else { return };
+    pub(super) fn receive_data(
+        &mut self,
+        shared: &mut Shared,
+        now: Time,
+        packet: &Packet,
+        stamps: Option<&Stamps>,
+    ) {
+        let Some(mut answer) = self.process_data(shared, now, packet) else { return };
         if self.rules.telemetry > 0 {
             answer.wire = answer.wire.saturating_add(self.rules.telemetry);
             // One for each answer, `None` as well: both queues are read in step.
@@ -134,7 +140,7 @@ impl Receiver {
 }
 
 /// Packet of an acknowledgement.
-fn ack(shared: &Shared, (peer, id): MessageId, packet: &Packet, ack: Ack) -> Packet {
+fn ack_packet(shared: &Shared, (peer, id): MessageId, packet: &Packet, ack: Ack) -> Packet {
     shared.control_view(ack, peer, id, packet.tag, packet.entropy)
 }
 
@@ -149,13 +155,19 @@ impl Incoming {
         }
     }
 
-    fn data(&mut self, shared: &mut Shared, now: Time, packet: &Packet, rules: &Rules) -> Option<Packet> {
+    fn answer_data(
+        &mut self,
+        shared: &mut Shared,
+        now: Time,
+        packet: &Packet,
+        rules: &Rules,
+    ) -> Option<Packet> {
         let key = (packet.src, packet.message);
-        let Data { index, left: echo, .. } = Data::read(packet);
+        let Data { index, left: echo, .. } = Data::from_packet(packet);
         let first_missing = self.arrived.next_missing(0);
         let gap = index > first_missing;
         if (!gap || rules.keeps) && self.arrived.insert(index) {
-            shared.delivered(packet);
+            shared.report_delivered(packet);
         }
         let arrived = self.arrived.next_missing(0);
         self.state.step(if arrived == self.packets {
@@ -169,8 +181,8 @@ impl Incoming {
             ReceiverEvent::Gap
         });
         let mut answer = if !gap {
-            ack(shared, key, packet, Ack { index, arrived, echo })
-        } else if rules.keeps || self.complains(now, arrived, rules.nack_gap) {
+            ack_packet(shared, key, packet, Ack { index, arrived, echo })
+        } else if rules.keeps || self.complains_now(now, arrived, rules.nack_gap) {
             let nack = Nack { index, arrived, echo };
             shared.control_view(nack, key.0, key.1, packet.tag, packet.entropy)
         } else {
@@ -187,7 +199,7 @@ impl Incoming {
     }
 
     /// True if a missing packet is to be reported: once, and again after a while.
-    fn complains(&mut self, now: Time, missing: u32, gap: Time) -> bool {
+    fn complains_now(&mut self, now: Time, missing: u32, gap: Time) -> bool {
         // Another first missing packet is another gap, which is reported at once.
         let due = self.complained.is_none_or(|(last, again)| last != missing || now >= again);
         if due {
@@ -199,19 +211,19 @@ impl Incoming {
 
 impl ReceivingHalf<TimerKey> for Receiver {
     /// The sender is gone.
-    fn forget(&mut self, _: &mut Shared, _: Time, gone: Gone) {
-        let gone_with = |answer: &Packet| gone.covers((answer.dst, answer.message));
+    fn forget_messages(&mut self, _: &mut Shared, _: Time, gone: Gone) {
+        let gone_with = |answer: &Packet| gone.covers_message((answer.dst, answer.message));
         if self.rules.telemetry > 0 {
             // Echoes stand in the order of the answers that they belong to.
             let mut stay = self.answers.iter().map(|answer| !gone_with(answer));
             self.echoes.retain(|_| stay.next().unwrap_or(false));
         }
         self.answers.retain(|answer| !gone_with(answer));
-        self.messages.forget(gone);
-        self.finished.forget(gone);
+        self.messages.forget_gone(gone);
+        self.finished.forget_gone(gone);
     }
 
-    fn live(&self) -> usize {
+    fn live_messages(&self) -> usize {
         self.messages.len()
     }
 }

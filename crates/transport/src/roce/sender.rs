@@ -39,14 +39,14 @@ impl Sender {
     }
 
     /// More packets of a first window may leave.
-    pub(super) fn release(&mut self, shared: &mut Shared, now: Time, id: MessageId) {
-        let Some(key) = self.messages.find(id) else { return };
-        self.messages[key].release(shared, now);
-        self.queue(shared, now, key);
+    pub(super) fn release_first_window(&mut self, shared: &mut Shared, now: Time, id: MessageId) {
+        let Some(key) = self.messages.find_key(id) else { return };
+        self.messages[key].release_first_window(shared, now);
+        self.queue_message(shared, now, key);
     }
 
     /// A receiver answers.
-    pub(super) fn answered(
+    pub(super) fn process_answer(
         &mut self,
         shared: &mut Shared,
         now: Time,
@@ -54,53 +54,53 @@ impl Sender {
         stamps: Option<&Stamps>,
     ) {
         let id = (packet.src, packet.message);
-        let Some(key) = self.messages.find(id) else { return };
-        self.round_trips.answered(now, Ack::read(packet).echo);
+        let Some(key) = self.messages.find_key(id) else { return };
+        self.round_trips.answered(now, Ack::from_packet(packet).echo);
         let out = &mut self.messages[key];
-        if out.answered(now, packet, stamps) {
+        if out.process_answer(now, packet, stamps) {
             if let Some(out) = self.messages.remove(id) {
-                shared.acknowledged(&out.message);
+                shared.report_acknowledged(&out.message);
             }
             return;
         }
-        out.watch(shared);
-        self.queue(shared, now, key);
+        out.arm_timeout(shared);
+        self.queue_message(shared, now, key);
     }
 
     /// Nothing may have been heard for a time-out.
     pub(super) fn timed_out(&mut self, shared: &mut Shared, at: Time, now: Time, id: MessageId) {
-        let Some(key) = self.messages.find(id) else { return };
+        let Some(key) = self.messages.find_key(id) else { return };
         let out = &mut self.messages[key];
         let lost = out.timed_out(at, now);
-        out.watch(shared);
+        out.arm_timeout(shared);
         if lost {
-            self.queue(shared, now, key);
+            self.queue_message(shared, now, key);
         }
     }
 
     /// A message may send its next packet.
-    pub(super) fn paced(&mut self, shared: &mut Shared, at: Time, now: Time, id: MessageId) {
-        let Some(key) = self.messages.find(id) else { return };
-        if self.messages[key].paced(at) {
-            self.queue(shared, now, key);
+    pub(super) fn pace_due(&mut self, shared: &mut Shared, at: Time, now: Time, id: MessageId) {
+        let Some(key) = self.messages.find_key(id) else { return };
+        if self.messages[key].expire_pace(at) {
+            self.queue_message(shared, now, key);
         }
     }
 
     /// The rate of a message rises.
-    pub(super) fn rises(&mut self, shared: &mut Shared, at: Time, now: Time, id: MessageId) {
-        let Some(key) = self.messages.find(id) else { return };
-        if self.messages[key].rises(at, now) {
-            self.queue(shared, now, key);
+    pub(super) fn rise_due(&mut self, shared: &mut Shared, at: Time, now: Time, id: MessageId) {
+        let Some(key) = self.messages.find_key(id) else { return };
+        if self.messages[key].expire_rise(at, now) {
+            self.queue_message(shared, now, key);
         }
     }
 
     /// Puts a message in the line for the wire if it has a packet that is due, or arms the time it is due at.
-    fn queue(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
+    fn queue_message(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
         let out = &mut self.messages[key];
-        if out.queued || out.pick().is_none() {
+        if out.queued || out.pick_packet().is_none() {
             return;
         }
-        let due = out.due(&shared.context);
+        let due = out.due_time(&shared.context);
         if due <= now {
             out.queued = true;
             self.turns.push_back(key);
@@ -113,11 +113,11 @@ impl Sender {
 }
 
 impl SendingHalf<TimerKey> for Sender {
-    fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+    fn open_message(&mut self, shared: &mut Shared, now: Time, message: &Message) {
         let out = Outgoing::new(&self.controllers, &shared.context, now, message);
         let id = (message.dst, message.id);
         self.messages.insert(id, out);
-        self.release(shared, now, id);
+        self.release_first_window(shared, now, id);
     }
 
     /// The next data packet, for a wire that is free now.
@@ -128,17 +128,17 @@ impl SendingHalf<TimerKey> for Sender {
             let Some(out) = self.messages.get_mut(key) else { continue };
             out.queued = false;
             // The window may have closed since, or the rate fallen.
-            out.control.pass(now);
-            let due = out.due(&shared.context) <= now;
-            let Some(index) = out.pick().filter(|_| due) else {
-                self.queue(shared, now, key);
+            out.control.pass_time(now);
+            let due = out.due_time(&shared.context) <= now;
+            let Some(index) = out.pick_packet().filter(|_| due) else {
+                self.queue_message(shared, now, key);
                 continue;
             };
-            let packet = out.depart(&shared.context, now, index);
-            out.watch(shared);
+            let packet = out.send_packet(&shared.context, now, index);
+            out.arm_timeout(shared);
             // A packet that is due as soon as the wire is free again waits for it in the line.
             let free = now.saturating_add(shared.context.nic.time_of(packet.wire.into()));
-            self.queue(shared, free, key);
+            self.queue_message(shared, free, key);
             return Some(packet);
         }
     }
@@ -148,22 +148,22 @@ impl SendingHalf<TimerKey> for Sender {
     }
 
     /// The receiver is gone.
-    fn forget(&mut self, shared: &mut Shared, gone: Gone) {
-        shared.fail(self.messages.forget(gone).iter().map(|out| out.message));
+    fn forget_messages(&mut self, shared: &mut Shared, gone: Gone) {
+        shared.fail_messages(self.messages.forget_gone(gone).iter().map(|out| out.message));
         self.turns.retain(|&key| self.messages.contains_key(key));
     }
 
-    fn probe(&self, shared: &Shared, id: MessageId, found: &mut Sink<'_>) {
+    fn probe_message(&self, shared: &Shared, id: MessageId, found: &mut Sink<'_>) {
         let Some(out) = self.messages.named_now(id) else { return };
-        found(&probes::RATE, out.control.rate());
+        found(&probes::RATE, out.control.rate_bps());
         found(&probes::IN_FLIGHT, out.in_flight().into());
-        if let Some(bytes) = out.window() {
+        if let Some(bytes) = out.window_bytes() {
             found(&probes::WINDOW, bytes / f64::from(shared.context.sizes.payload.max(1)));
         }
-        out.control.probe(found);
+        out.control.probe_values(found);
     }
 
-    fn live(&self) -> usize {
+    fn live_messages(&self) -> usize {
         self.messages.len()
     }
 

@@ -35,7 +35,7 @@ impl Expected {
     }
 
     /// A grant permits the next packet from the front, and unless it is `marked` the next one from the end.
-    pub(super) fn permit(&mut self, now: Time, marked: bool) {
+    pub(super) fn permit_next(&mut self, now: Time, marked: bool) {
         if self.ends.0 < self.ends.1 {
             self.granted[0].push_back((now, self.ends.0));
             self.ends.0 += 1;
@@ -49,11 +49,11 @@ impl Expected {
 
     /// A packet was permitted again, for the `attempts`th time.
     pub(super) fn permit_again(&mut self, by: Time, index: u32, attempts: u32) {
-        self.again.arm(by, (index, attempts));
+        self.again.arm_deadline(by, (index, attempts));
     }
 
     /// Takes out every packet that is overdue and has not arrived: its index, and how often it was permitted again.
-    pub(super) fn overdue(
+    pub(super) fn take_overdue(
         &mut self,
         now: Time,
         timeout: Time,
@@ -101,7 +101,7 @@ impl Expected {
                 granted.pop_front();
             }
         }
-        while self.again.first().is_some_and(|(index, _)| received.contains(index)) {
+        while self.again.earliest_key().is_some_and(|(index, _)| received.contains(index)) {
             // The packet has arrived: its deadline goes, due or not.
             self.again.pop_due(Time::MAX);
         }
@@ -121,9 +121,9 @@ impl Expected {
 mod tests {
     use super::*;
 
-    fn overdue(expected: &mut Expected, now: u64, received: &IndexWindow) -> Vec<(u32, u32)> {
+    fn overdue_packets(expected: &mut Expected, now: u64, received: &IndexWindow) -> Vec<(u32, u32)> {
         let mut all = Vec::new();
-        expected.overdue(Time(now), Time(100), received, |m| all.push((m.index, m.attempts)));
+        expected.take_overdue(Time(now), Time(100), received, |m| all.push((m.index, m.attempts)));
         all
     }
 
@@ -132,26 +132,26 @@ mod tests {
         let (mut expected, mut received) = (Expected::new(Time(100), Time(10), 3, 9), IndexWindow::default());
         received.insert(0);
         assert_eq!(expected.next(Time(100), &received), Time(110), "packet 1 of the first window");
-        expected.permit(Time(5), false);
+        expected.permit_next(Time(5), false);
         assert_eq!(expected.next(Time(100), &received), Time(105));
         assert!(expected.is_from_the_end(8) && !expected.is_from_the_end(7));
-        expected.permit(Time(50), true);
-        assert_eq!(overdue(&mut expected, 104, &received), []);
-        assert_eq!(overdue(&mut expected, 110, &received), [(1, 0), (3, 0), (8, 0)]);
+        expected.permit_next(Time(50), true);
+        assert_eq!(overdue_packets(&mut expected, 104, &received), []);
+        assert_eq!(overdue_packets(&mut expected, 110, &received), [(1, 0), (3, 0), (8, 0)]);
         expected.permit_again(Time(130), 1, 1);
         assert_eq!(expected.next(Time(100), &received), Time(120));
         received.insert(2);
         assert_eq!(expected.next(Time(100), &received), Time(130));
         // The time-out is the present one: a shorter one brings earlier grants forward.
         assert_eq!(expected.next(Time(70), &received), Time(120));
-        assert_eq!(overdue(&mut expected, 150, &received), [(4, 0), (1, 1)]);
+        assert_eq!(overdue_packets(&mut expected, 150, &received), [(4, 0), (1, 1)]);
         assert_eq!(expected.next(Time(100), &received), Time::MAX);
     }
 
     #[test]
     fn nothing_is_permitted_beyond_the_message() {
         let (mut expected, received) = (Expected::new(Time(0), Time(0), 1, 4), IndexWindow::default());
-        (0..5).for_each(|_| expected.permit(Time(0), false));
-        assert_eq!(overdue(&mut expected, 100, &received), [(0, 0), (1, 0), (2, 0), (3, 0)]);
+        (0..5).for_each(|_| expected.permit_next(Time(0), false));
+        assert_eq!(overdue_packets(&mut expected, 100, &received), [(0, 0), (1, 0), (2, 0), (3, 0)]);
     }
 }

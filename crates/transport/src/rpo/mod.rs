@@ -102,13 +102,13 @@ headway_params::params! {
 
 impl RpoParams {
     /// `factor` of the round trips that time-outs count.
-    fn timeout(&self, path: &crate::Path, factor: f64) -> Time {
+    fn scaled_timeout(&self, path: &crate::Path, factor: f64) -> Time {
         let rtt = match self.loss_timer {
             // The measured round trip starts from this one, and never falls below it.
             LossTimer::BaseRtt | LossTimer::Measured => path.base_rtt,
             LossTimer::MaxRtt => path.max_rtt,
         };
-        crate::shared::scale(rtt, factor)
+        crate::shared::scale_time(rtt, factor)
     }
 }
 
@@ -162,7 +162,7 @@ impl Transport for Rpo {
         ],
     };
 
-    fn endpoint(params: &RpoParams, context: HostContext) -> RpoEndpoint {
+    fn make_endpoint(params: &RpoParams, context: HostContext) -> RpoEndpoint {
         Machine::new(Sender::new(params.clone()), Receiver::new(params.clone()), context)
     }
 }
@@ -173,9 +173,9 @@ impl Promised for Rpo {
     /// packets.
     const COPIES: u64 = 10;
 
-    fn promises(params: &RpoParams, path: &crate::Path, _: u64) -> Promises {
+    fn make_promises(params: &RpoParams, path: &crate::Path, _: u64) -> Promises {
         // A lost tail waits for the receiver's time-out, and its repair for a round trip.
-        let slow = params.timeout(path, params.loss_timeout.max(params.restart_timeout) + 1.0);
+        let slow = params.scaled_timeout(path, params.loss_timeout.max(params.restart_timeout) + 1.0);
         // Time-outs that count the base round trip may be shorter than the way through full buffers.
         Promises { repair: slow.max(path.max_rtt * 4), ramp: Time::ZERO }
     }
@@ -207,24 +207,24 @@ impl TwoSided for Rpo {
     type Sender = Sender;
     type Receiver = Receiver;
 
-    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+    fn route_packet(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
         let Machine { sender, receiver, shared } = machine;
         match packet.kind {
-            PacketKind::Data => receiver.data(shared, now, packet),
-            PacketKind::Grant => sender.grant(shared, now, packet),
-            PacketKind::Finished => sender.finished(shared, packet),
+            PacketKind::Data => receiver.receive_data(shared, now, packet),
+            PacketKind::Grant => sender.receive_grant(shared, now, packet),
+            PacketKind::Finished => sender.finish_message(shared, packet),
             _ => {}
         }
     }
 
-    fn expired(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
+    fn handle_deadline(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
         let Machine { sender, receiver, shared } = machine;
         match key {
             TimerKey::InitialWindow(peer, id) => sender.release_first_window(shared, now, peer, id),
             TimerKey::Idle(peer, id) => sender.idle_timeout(shared, now, peer, id),
-            TimerKey::Meeting(peer, id) => sender.meeting(shared, now, peer, id),
-            TimerKey::Loss(peer, id) => receiver.overdue(shared, now, peer, id),
-            TimerKey::Reissue => receiver.reissue(shared, now),
+            TimerKey::Meeting(peer, id) => sender.meeting_due(shared, now, peer, id),
+            TimerKey::Loss(peer, id) => receiver.check_overdue(shared, now, peer, id),
+            TimerKey::Reissue => receiver.reissue_grants(shared, now),
         }
     }
 }

@@ -16,14 +16,14 @@ pub(super) struct Opportunistic {
 
 impl Opportunistic {
     /// Packets that wait at the host.
-    pub(super) fn waiting(&self) -> u32 {
+    pub(super) fn waiting_packets(&self) -> u32 {
         self.waiting
     }
 
     /// A packet is queued at the host, perhaps not for the first time.
-    pub(super) fn queue(&mut self, index: u32, again: bool) {
+    pub(super) fn queue_packet(&mut self, index: u32, again: bool) {
         // A packet that has left before changes from under way to waiting; its old departure means nothing any more.
-        self.remove(index);
+        self.remove_packet(index);
         if again {
             self.repeats.insert(index);
         }
@@ -32,7 +32,7 @@ impl Opportunistic {
     }
 
     /// A packet leaves the host; `false` if it does not wait there.
-    pub(super) fn leave(&mut self, now: Time, index: u32) -> bool {
+    pub(super) fn mark_departed(&mut self, now: Time, index: u32) -> bool {
         // An entry in the host's queue may be of a packet that became a normal one, or left through another entry.
         let Some(left) = self.packets.get_mut(&index).filter(|left| left.is_none()) else { return false };
         *left = Some(now);
@@ -42,7 +42,7 @@ impl Opportunistic {
     }
 
     /// A packet is not opportunistic any more, or has arrived; `false` if it was not here.
-    pub(super) fn remove(&mut self, index: u32) -> bool {
+    pub(super) fn remove_packet(&mut self, index: u32) -> bool {
         let gone = self.packets.remove(&index);
         self.repeats.remove(&index);
         self.waiting -= u32::from(gone == Some(None));
@@ -62,14 +62,14 @@ impl Opportunistic {
     }
 
     /// True if a packet waits at the host.
-    pub(super) fn waits(&self, index: u32) -> bool {
+    pub(super) fn is_waiting(&self, index: u32) -> bool {
         self.packets.get(&index) == Some(&None)
     }
 
     /// The smallest packet that waits at the host, or left at least `age` ago; and whether it has ever left.
-    pub(super) fn due(&mut self, now: Time, age: Time) -> Option<(u32, bool)> {
+    pub(super) fn due_packet(&mut self, now: Time, age: Time) -> Option<(u32, bool)> {
         // The search below looks at every packet; the oldest departure shows in most cases that it would find none.
-        if self.waiting == 0 && self.oldest().is_none_or(|at| at.saturating_add(age) > now) {
+        if self.waiting == 0 && self.oldest_departure().is_none_or(|at| at.saturating_add(age) > now) {
             return None;
         }
         let due = |left: &Option<Time>| left.is_none_or(|at| at.saturating_add(age) <= now);
@@ -78,7 +78,7 @@ impl Opportunistic {
     }
 
     /// Departure time of the first of those under way.
-    pub(super) fn oldest(&mut self) -> Option<Time> {
+    pub(super) fn oldest_departure(&mut self) -> Option<Time> {
         while let Some(&(at, index)) = self.departures.front() {
             // Departures are not searched when packets go: an entry counts while its packet still has this time.
             if self.packets.get(&index) == Some(&Some(at)) {
@@ -98,28 +98,36 @@ mod tests {
     fn counts_what_waits_through_every_change() {
         let mut opportunistic = Opportunistic::default();
         for index in [9, 8, 7, 6] {
-            opportunistic.queue(index, false);
+            opportunistic.queue_packet(index, false);
         }
         assert!(
-            opportunistic.leave(Time(10), 9)
-                && opportunistic.leave(Time(20), 8)
-                && !opportunistic.leave(Time(30), 9)
+            opportunistic.mark_departed(Time(10), 9)
+                && opportunistic.mark_departed(Time(20), 8)
+                && !opportunistic.mark_departed(Time(30), 9)
         );
-        assert_eq!(opportunistic.waiting(), 2);
+        assert_eq!(opportunistic.waiting_packets(), 2);
         assert_eq!(
-            (opportunistic.oldest(), opportunistic.waits(7), opportunistic.waits(8)),
+            (opportunistic.oldest_departure(), opportunistic.is_waiting(7), opportunistic.is_waiting(8)),
             (Some(Time(10)), true, false)
         );
-        assert_eq!(opportunistic.due(Time(15), Time(5)), Some((6, false)), "the smallest, which waits");
-        assert!(opportunistic.remove(6) && opportunistic.remove(7) && !opportunistic.remove(7));
-        assert_eq!(opportunistic.waiting(), 0);
-        assert_eq!(opportunistic.due(Time(15), Time(5)), Some((9, true)), "8 is too young");
-        assert_eq!(opportunistic.due(Time(14), Time(5)), None);
-        opportunistic.queue(5, false);
-        opportunistic.queue(9, true);
+        assert_eq!(
+            opportunistic.due_packet(Time(15), Time(5)),
+            Some((6, false)),
+            "the smallest, which waits"
+        );
+        assert!(
+            opportunistic.remove_packet(6)
+                && opportunistic.remove_packet(7)
+                && !opportunistic.remove_packet(7)
+        );
+        assert_eq!(opportunistic.waiting_packets(), 0);
+        assert_eq!(opportunistic.due_packet(Time(15), Time(5)), Some((9, true)), "8 is too young");
+        assert_eq!(opportunistic.due_packet(Time(14), Time(5)), None);
+        opportunistic.queue_packet(5, false);
+        opportunistic.queue_packet(9, true);
         assert!(opportunistic.is_repeat(9) && !opportunistic.is_repeat(5));
-        assert_eq!(opportunistic.waiting(), 2, "9 is queued anew");
+        assert_eq!(opportunistic.waiting_packets(), 2, "9 is queued anew");
         opportunistic.remove_from(6);
-        assert_eq!((opportunistic.waiting(), opportunistic.oldest()), (1, None));
+        assert_eq!((opportunistic.waiting_packets(), opportunistic.oldest_departure()), (1, None));
     }
 }

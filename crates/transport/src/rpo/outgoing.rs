@@ -91,7 +91,7 @@ impl Outgoing {
         (meeting_timeout, restart): (Time, Time),
         path: &Path,
     ) -> Outgoing {
-        let front = initial_window.window();
+        let front = initial_window.window_packets();
         let mut out = Outgoing {
             message: *message,
             packets,
@@ -115,19 +115,19 @@ impl Outgoing {
             idle: IdleTimer::new(now, path),
         };
         // Nothing lies between the ends of a message that fits into its first window.
-        out.meet();
+        out.check_meeting();
         out
     }
 
     fn is_after_window(&self, index: u32) -> usize {
-        usize::from(index >= self.initial_window.window())
+        usize::from(index >= self.initial_window.window_packets())
     }
 
     fn has_met(&self) -> bool {
         self.front >= self.back
     }
 
-    fn meet(&mut self) {
+    fn check_meeting(&mut self) {
         if self.has_met() {
             self.state.step(SenderEvent::Met);
         }
@@ -144,12 +144,12 @@ impl Outgoing {
 
     /// Opportunistic packets that wait at this host.
     pub(super) fn waiting_opportunistic(&self) -> u32 {
-        self.opportunistic.waiting()
+        self.opportunistic.waiting_packets()
     }
 
     /// Takes in the arrivals and losses of a grant; `false` for a grant heard before.
-    pub(super) fn acknowledge(&mut self, now: Time, grant: &Packet, tolerance: Option<u32>) -> bool {
-        let Grant { index, departure, arrived_below, arrived_from, .. } = Grant::read(grant);
+    pub(super) fn acknowledge_grant(&mut self, now: Time, grant: &Packet, tolerance: Option<u32>) -> bool {
+        let Grant { index, departure, arrived_below, arrived_from, .. } = Grant::from_packet(grant);
         // The fields come from the wire: neither may point beyond the message.
         self.arrived.skip_to(arrived_below.min(self.packets));
         let above = arrived_from.min(self.above.into()) as u32;
@@ -158,37 +158,37 @@ impl Outgoing {
             self.opportunistic.remove_from(above);
         }
         // A repeated grant answers no departure.
-        if grant.flags.has(PacketFlags::AGAIN) {
+        if grant.flags.has_all(PacketFlags::AGAIN) {
             return true;
         }
         let (queue, number) = ((departure & 1) as usize, departure >> 1);
-        let left = self.logs[queue].take(number, index);
+        let left = self.logs[queue].take_departure(number, index);
         // Without an entry the grant is a duplicate, or answers a departure that counts as lost: that one still
         // permits.
         if left.is_none() && self.has_arrived(index) {
             return false;
         }
         self.arrived.insert(index);
-        self.opportunistic.remove(index);
+        self.opportunistic.remove_packet(index);
         self.lost.remove(&index);
         self.repaired.remove(&index);
         let Some(left) = left else { return true };
         // Opportunistic packets wait for as long as normal ones need the link, which would stretch the time-out of
         // those.
         if queue == 0 && !left.repeated {
-            self.measured(now.saturating_sub(left.at));
+            self.smooth_round_trip(now.saturating_sub(left.at));
         }
-        while let Some(index) = self.logs[queue].overtaken(number, tolerance.unwrap_or(REMEMBERED)) {
+        while let Some(index) = self.logs[queue].take_overtaken(number, tolerance.unwrap_or(REMEMBERED)) {
             // Without a tolerance the sender finds no losses: entries are dropped only to bound the log.
             if tolerance.is_some() {
-                self.overtaken(queue, index);
+                self.count_overtaken(queue, index);
             }
         }
         true
     }
 
     /// A normal packet's round trip.
-    fn measured(&mut self, round_trip: Time) {
+    fn smooth_round_trip(&mut self, round_trip: Time) {
         // The first sample counts in full, later ones by an eighth, as in RFC 6298 §2.
         let before = if self.round_trip == Time::ZERO { round_trip } else { self.round_trip };
         self.round_trip = Time((before.0.saturating_mul(7).saturating_add(round_trip.0)) / 8);
@@ -196,9 +196,9 @@ impl Outgoing {
 
     /// A departure that later ones of its queue have overtaken: the packet is lost, unless it has arrived
     /// otherwise or left again.
-    fn overtaken(&mut self, queue: usize, index: u32) {
+    fn count_overtaken(&mut self, queue: usize, index: u32) {
         // An opportunistic packet that is not in the set any more became a normal one, whose own departure decides.
-        let current = queue == 0 || self.opportunistic.remove(index);
+        let current = queue == 0 || self.opportunistic.remove_packet(index);
         if current && !self.has_arrived(index) {
             self.repaired.remove(&index);
             self.lost.insert(index);
@@ -206,7 +206,7 @@ impl Outgoing {
     }
 
     /// A grant permits a normal packet; returns true if an opportunistic one may leave next to it. RPO §IV-A
-    pub(super) fn permitted(&mut self, marked: bool) -> bool {
+    pub(super) fn add_permission(&mut self, marked: bool) -> bool {
         self.credit = self.credit.saturating_add(1);
         self.state.step(if marked { SenderEvent::MarkedGrant } else { SenderEvent::Grant });
         !marked
@@ -218,7 +218,8 @@ impl Outgoing {
         if self.credit == 0 {
             return None;
         }
-        let next = self.repair_normal().or_else(|| self.fresh_normal()).or_else(|| self.due(now))?;
+        let next =
+            self.repair_normal().or_else(|| self.fresh_normal()).or_else(|| self.due_opportunistic(now))?;
         self.credit -= 1;
         Some(next)
     }
@@ -245,18 +246,18 @@ impl Outgoing {
         }
         let index = self.front;
         self.front += 1;
-        self.meet();
+        self.check_meeting();
         Some(Next { index, again: false })
     }
 
     /// RPO §IV-A: once the ends have met, opportunistic packets that still wait somewhere go again as
     /// normal ones, the smallest first.
-    fn due(&mut self, now: Time) -> Option<Next> {
+    fn due_opportunistic(&mut self, now: Time) -> Option<Next> {
         if !self.has_met() {
             return None;
         }
-        let (index, again) = self.opportunistic.due(now, self.meeting_timeout)?;
-        self.opportunistic.remove(index);
+        let (index, again) = self.opportunistic.due_packet(now, self.meeting_timeout)?;
+        self.opportunistic.remove_packet(index);
         self.queued.push(index);
         Some(Next { index, again })
     }
@@ -270,7 +271,7 @@ impl Outgoing {
         while let Some(index) = self.lost.last().copied().filter(|&i| met || i >= self.back) {
             self.lost.remove(&index);
             if !self.has_arrived(index) {
-                self.opportunistic.queue(index, true);
+                self.opportunistic.queue_packet(index, true);
                 self.repaired.insert(index);
                 return Some(Next { index, again: true });
             }
@@ -280,9 +281,9 @@ impl Outgoing {
         }
         // The ends have not met, so that `back` is above `front`.
         self.back -= 1;
-        self.opportunistic.queue(self.back, false);
+        self.opportunistic.queue_packet(self.back, false);
         let index = self.back;
-        self.meet();
+        self.check_meeting();
         Some(Next { index, again: false })
     }
 
@@ -290,7 +291,13 @@ impl Outgoing {
     /// never left counts as permitted instead. So does, where the grant is for `any` packet, one that a permission
     /// at hand has repeated already: the permission for it was lost. A packet that is on its way needs
     /// nothing, if this sender finds losses itself.
-    pub(super) fn requested(&mut self, now: Time, index: u32, any: bool, finds: bool) -> Option<(Next, u8)> {
+    pub(super) fn answer_request(
+        &mut self,
+        now: Time,
+        index: u32,
+        any: bool,
+        finds: bool,
+    ) -> Option<(Next, u8)> {
         if index >= self.packets || self.has_arrived(index) {
             return None;
         }
@@ -305,20 +312,20 @@ impl Outgoing {
             return None;
         }
         let in_turn = index >= self.departed[self.is_after_window(index)] && index < self.front;
-        let waits = self.opportunistic.waits(index);
+        let waits = self.opportunistic.is_waiting(index);
         // It still waits at this host, and leaves without being asked for.
         if in_turn || self.queued.contains(&index) || (waits && !self.has_met()) {
             return None;
         }
         self.lost.remove(&index);
-        self.logs.iter_mut().for_each(|log| log.repeat(index));
+        self.logs.iter_mut().for_each(|log| log.mark_repeated(index));
         // An opportunistic packet that waited here changes queues now and has never left.
         let again = !waits;
         if index >= self.back && !self.has_met() {
-            self.opportunistic.queue(index, again);
+            self.opportunistic.queue_packet(index, again);
             return Some((Next { index, again }, OPPORTUNISTIC));
         }
-        self.opportunistic.remove(index);
+        self.opportunistic.remove_packet(index);
         self.queued.push(index);
         Some((Next { index, again }, super::NORMAL))
     }
@@ -326,13 +333,13 @@ impl Outgoing {
     /// True if a packet left so lately that nothing can have been heard of it. A receiver knows how much it has
     /// permitted, but not which packets left for it: after losses that were repaired, it expects later ones too early.
     fn is_on_its_way(&self, now: Time, index: u32) -> bool {
-        let left = self.logs.iter().filter_map(|log| log.last(index)).max();
+        let left = self.logs.iter().filter_map(|log| log.last_departure(index)).max();
         left.is_some_and(|at| now.saturating_sub(at) < self.round_trip.saturating_mul(ON_ITS_WAY))
     }
 
     /// A normal packet leaves: its number.
     pub(super) fn normal_leaves(&mut self, now: Time, next: Next) -> u32 {
-        self.idle.sent(now);
+        self.idle.mark_sent(now);
         match self.queued.iter().position(|&i| i == next.index) {
             Some(place) => {
                 self.queued.swap_remove(place);
@@ -346,16 +353,16 @@ impl Outgoing {
 
     /// An opportunistic packet leaves: its number, or `None` if it has become a normal one, or arrived.
     pub(super) fn opportunistic_leaves(&mut self, now: Time, index: u32) -> Option<u32> {
-        if !self.opportunistic.leave(now, index) {
+        if !self.opportunistic.mark_departed(now, index) {
             return None;
         }
-        self.idle.sent(now);
+        self.idle.mark_sent(now);
         Some(self.logs[1].push(index, now) << 1 | 1)
     }
 
     /// True if packet `index` of a first window is sent without permission.
     pub(super) fn is_unscheduled(&self, next: Next) -> bool {
-        !next.again && next.index < self.initial_window.window()
+        !next.again && next.index < self.initial_window.window_packets()
     }
 
     /// Arms the deadline at which the next opportunistic packet is due, if permissions wait for one.
@@ -363,37 +370,37 @@ impl Outgoing {
         if self.credit == 0 || !self.has_met() {
             return;
         }
-        let Some(oldest) = self.opportunistic.oldest() else { return };
+        let Some(oldest) = self.opportunistic.oldest_departure() else { return };
         let at = oldest.saturating_add(self.meeting_timeout);
         if self.meeting_at.is_none_or(|armed| armed <= now || at < armed) {
-            shared.timers.arm(at, TimerKey::Meeting(self.message.dst, self.message.id));
+            shared.timers.arm_deadline(at, TimerKey::Meeting(self.message.dst, self.message.id));
             self.meeting_at = Some(at);
         }
     }
 
     /// Records that a packet of the receiver has arrived, and arms the time-out again.
-    pub(super) fn heard(&mut self, shared: &mut Shared, now: Time) {
-        if self.idle.heard(now) {
+    pub(super) fn mark_heard(&mut self, shared: &mut Shared, now: Time) {
+        if self.idle.mark_heard(now) {
             self.arm_timeout(shared, now);
         }
     }
 
     /// Silence after which packet 0 is repeated.
-    fn timeout(&self) -> Time {
-        self.idle.doubled(self.restart, MAX_BACKOFF)
+    fn restart_timeout(&self) -> Time {
+        self.idle.doubled_timeout(self.restart, MAX_BACKOFF)
     }
 
     /// Arms the idle timer for a time-out from now on.
     pub(super) fn arm_timeout(&mut self, shared: &mut Shared, now: Time) {
         let key = TimerKey::Idle(self.message.dst, self.message.id);
-        self.idle.arm(&mut shared.timers, now.saturating_add(self.timeout()), key);
+        self.idle.arm_timer(&mut shared.timers, now.saturating_add(self.restart_timeout()), key);
     }
 
     /// The idle timer: packet 0, which carries the message's size, is repeated when nothing at all has
     /// been heard, because the whole first window or the receiver's last word was lost.
     pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time) -> Option<Next> {
-        let (timeout, key) = (self.timeout(), TimerKey::Idle(self.message.dst, self.message.id));
-        if !self.idle.expired(&mut shared.timers, now, false, timeout, key) {
+        let (timeout, key) = (self.restart_timeout(), TimerKey::Idle(self.message.dst, self.message.id));
+        if !self.idle.has_expired(&mut shared.timers, now, false, timeout, key) {
             return None;
         }
         self.state.step(SenderEvent::IdleTimeout);
@@ -403,14 +410,14 @@ impl Outgoing {
         if waits {
             return None;
         }
-        self.logs[0].repeat(0);
+        self.logs[0].mark_repeated(0);
         self.lost.remove(&0);
         self.queued.push(0);
         Some(Next { index: 0, again: true })
     }
 
     /// The receiver has everything.
-    pub(super) fn finish(&mut self) {
+    pub(super) fn mark_finished(&mut self) {
         self.state.step(SenderEvent::Finished);
     }
 }

@@ -10,7 +10,7 @@ use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
 use crate::messages::MessageId;
 use crate::probes::{self, Sink};
-use crate::shared::scale;
+use crate::shared::scale_time;
 use crate::turns::Turns;
 use crate::two_sided::ReceivingHalf;
 use headway_gauges::{Gauge, GaugeInfo, Level};
@@ -95,69 +95,69 @@ impl Receiver {
     }
 
     /// RPO §IV-C: every new packet, normal or opportunistic, is answered by a grant.
-    pub(super) fn data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+    pub(super) fn receive_data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
         let Some(incoming) = self.messages.get_mut(&key) else {
-            return self.first(shared, now, packet);
+            return self.receive_first(shared, now, packet);
         };
-        let Data { index, round_trip, .. } = Data::read(packet);
+        let Data { index, round_trip, .. } = Data::from_packet(packet);
         if index >= incoming.packets || !incoming.received.insert(index) {
             self.duplicates += 1;
             return;
         }
-        shared.delivered(packet);
+        shared.report_delivered(packet);
         let before = incoming.held;
-        incoming.arrived(&shared.context.sizes, now, packet);
+        incoming.count_arrival(&shared.context.sizes, now, packet);
         if self.params.loss_timer == LossTimer::Measured {
-            incoming.measure(round_trip, self.params.loss_timeout);
+            incoming.update_timeout(round_trip, self.params.loss_timeout);
         }
         let held = self.held.value() - before + incoming.held;
         self.held.set(now, held);
         if incoming.received.len() == incoming.packets {
-            self.complete(shared, key, packet);
+            self.complete_message(shared, key, packet);
             return;
         }
-        let echoed = incoming.echo(packet, self.params.opportunistic_mark);
+        let echoed = incoming.echoed_mark(packet, self.params.opportunistic_mark);
         // A sender without opportunistic packets and a marked one look the same from here: a packet for each grant.
         let marked = echoed || !self.params.opportunistic;
-        incoming.grant(shared, key, packet, marked);
+        incoming.send_grant(shared, key, packet, marked);
         if let Some(expected) = &mut incoming.expected {
-            expected.permit(now, marked);
+            expected.permit_next(now, marked);
         }
-        incoming.arm(shared, now, key);
+        incoming.arm_loss_timer(shared, now, key);
     }
 
     /// A packet of a message that is not being received: a new one, or one that has finished.
     // Once a message; any other packet finds its entry.
     #[cold]
-    fn first(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+    fn receive_first(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let (peer, id) = (packet.src, packet.message);
         if self.finished.contains(peer, id) {
             // The sender has not heard that it is done.
             self.duplicates += 1;
             shared.say_finished(packet);
-        } else if let Some(incoming) = self.admit(shared, now, packet) {
+        } else if let Some(incoming) = self.admit_message(shared, now, packet) {
             self.messages.insert((peer, id), incoming);
-            self.data(shared, now, packet);
+            self.receive_data(shared, now, packet);
         }
     }
 
     /// State for a message on its first packet: its first window counts as permitted.
-    fn admit(&self, shared: &Shared, now: Time, packet: &Packet) -> Option<Incoming> {
+    fn admit_message(&self, shared: &Shared, now: Time, packet: &Packet) -> Option<Incoming> {
         let context = &shared.context;
-        let Data { window, message_bytes, .. } = Data::read(packet);
+        let Data { window, message_bytes, .. } = Data::from_packet(packet);
         // The length comes from the wire: one of more packets than 32 bits can count is not a message.
-        let packets = u32::try_from(context.sizes.packets(message_bytes)).ok()?;
+        let packets = u32::try_from(context.sizes.packets_of(message_bytes)).ok()?;
         let path = (context.path)(packet.src);
-        let timeout = self.params.timeout(&path, self.params.loss_timeout);
+        let timeout = self.params.scaled_timeout(&path, self.params.loss_timeout);
         let window = window.clamp(1, packets);
-        let expected = match packet.flags.has(PacketFlags::AGAIN) {
+        let expected = match packet.flags.has_all(PacketFlags::AGAIN) {
             // The whole window left a silence ago, and queues keep their order.
             true => Expected::new(now, Time::ZERO, window, packets),
             // A packet that comes with a grant comes a round trip after it.
             false => {
                 let by = now.saturating_add(timeout.saturating_sub(path.base_rtt));
-                Expected::new(by, context.sizes.slot(path.bottleneck), window, packets)
+                Expected::new(by, context.sizes.slot_time(path.bottleneck), window, packets)
             }
         };
         Some(Incoming {
@@ -179,18 +179,18 @@ impl Receiver {
         })
     }
 
-    fn complete(&mut self, shared: &mut Shared, key: (HostId, u32), packet: &Packet) {
+    fn complete_message(&mut self, shared: &mut Shared, key: (HostId, u32), packet: &Packet) {
         let (peer, id) = key;
         if let Some(mut incoming) = self.messages.remove(&key) {
             incoming.state.step(ReceiverEvent::Last);
         }
         self.finished.insert(peer, id);
-        shared.completed(packet);
+        shared.report_completed(packet);
         shared.say_finished(packet);
     }
 
     /// A message's deadline: overdue packets wait for their turn to be granted again.
-    pub(super) fn overdue(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+    pub(super) fn check_overdue(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let key = (peer, id);
         let Some(incoming) = self.messages.get_mut(&key) else { return };
         if incoming.loss_at.is_none_or(|at| now < at) {
@@ -199,7 +199,7 @@ impl Receiver {
         incoming.loss_at = None;
         if let Some(expected) = &mut incoming.expected {
             let again = |missing| self.again.push((key, Again::Overdue(missing)));
-            expected.overdue(now, incoming.timeout, &incoming.received, again);
+            expected.take_overdue(now, incoming.timeout, &incoming.received, again);
         }
         if now >= incoming.silent_at() {
             self.again.push((key, Again::Silence));
@@ -207,20 +207,20 @@ impl Receiver {
             // None by default: the paper's time-out does not double.
             incoming.attempts = (incoming.attempts + 1).min(self.params.backoff as u32);
         }
-        incoming.arm(shared, now, key);
+        incoming.arm_loss_timer(shared, now, key);
         if self.again.is_idle() {
-            self.reissue(shared, now);
+            self.reissue_grants(shared, now);
         }
     }
 
     /// Grants as many of the missing packets again as may be by now.
-    pub(super) fn reissue(&mut self, shared: &mut Shared, now: Time) {
-        self.again.due();
+    pub(super) fn reissue_grants(&mut self, shared: &mut Shared, now: Time) {
+        self.again.mark_due();
         let slot = match self.params.reissue {
             // Where only senders find losses, a receiver asks once a silence for one packet, too rarely to need a
             // pace.
             Reissue::Paced if self.params.detection != Detection::Acknowledgements => {
-                shared.context.sizes.slot(shared.context.nic)
+                shared.context.sizes.slot_time(shared.context.nic)
             }
             _ => Time::ZERO,
         };
@@ -229,7 +229,7 @@ impl Receiver {
             let granted = match again {
                 Again::Silence => {
                     let missing = incoming.received.next_missing(0);
-                    incoming.request(shared, key, missing, 0);
+                    incoming.send_request(shared, key, missing, 0);
                     true
                 }
                 Again::Overdue(missing) => {
@@ -237,47 +237,47 @@ impl Receiver {
                 }
             };
             if granted {
-                self.again.took(now, slot);
+                self.again.mark_served(now, slot);
             }
-            incoming.arm(shared, now, key);
+            incoming.arm_loss_timer(shared, now, key);
         }
-        if let Some(at) = self.again.deadline() {
-            shared.timers.arm(at, TimerKey::Reissue);
+        if let Some(at) = self.again.arm_deadline() {
+            shared.timers.arm_deadline(at, TimerKey::Reissue);
         }
     }
 }
 
 impl ReceivingHalf<TimerKey> for Receiver {
     /// The sender is gone.
-    fn forget(&mut self, _: &mut Shared, now: Time, gone: Gone) {
+    fn forget_messages(&mut self, _: &mut Shared, now: Time, gone: Gone) {
         let mut held = self.held.value();
         self.messages.retain(|key, incoming| {
-            held -= if gone.covers(*key) { incoming.held } else { 0 };
-            !gone.covers(*key)
+            held -= if gone.covers_message(*key) { incoming.held } else { 0 };
+            !gone.covers_message(*key)
         });
         self.held.set(now, held);
-        self.again.retain(|(key, _)| !gone.covers(*key));
-        self.finished.forget(gone);
+        self.again.retain(|(key, _)| !gone.covers_message(*key));
+        self.finished.forget_gone(gone);
     }
 
-    fn probe(&self, id: MessageId, found: &mut Sink<'_>) {
+    fn probe_message(&self, id: MessageId, found: &mut Sink<'_>) {
         if let Some(incoming) = self.messages.get(&id) {
             found(&probes::HELD, incoming.held as f64);
         }
     }
 
-    fn live(&self) -> usize {
+    fn live_messages(&self) -> usize {
         self.messages.len()
     }
 
-    fn gauges(&self, now: Time) -> Vec<Gauge> {
+    fn collect_gauges(&self, now: Time) -> Vec<Gauge> {
         vec![self.held.gauge(&REORDER_BUFFER, now), DUPLICATES.count(self.duplicates)]
     }
 }
 
 impl Incoming {
     /// Accounts for a new packet.
-    fn arrived(&mut self, sizes: &Sizes, now: Time, packet: &Packet) {
+    fn count_arrival(&mut self, sizes: &Sizes, now: Time, packet: &Packet) {
         while self.above > 0 && self.received.contains(self.above - 1) {
             self.above -= 1;
         }
@@ -289,7 +289,7 @@ impl Incoming {
     }
 
     /// True if the grant for a packet is marked. RPO §IV-C
-    fn echo(&mut self, packet: &Packet, opportunistic: OpportunisticMark) -> bool {
+    fn echoed_mark(&mut self, packet: &Packet, opportunistic: OpportunisticMark) -> bool {
         if packet.priority < OPPORTUNISTIC {
             let marked = packet.ecn == Ecn::Ce;
             self.state.step(if marked { ReceiverEvent::Marked } else { ReceiverEvent::Unmarked });
@@ -299,32 +299,32 @@ impl Incoming {
     }
 
     /// A grant for a packet that arrived: one normal packet, and an opportunistic one unless marked.
-    fn grant(&self, shared: &mut Shared, (peer, id): (HostId, u32), packet: &Packet, marked: bool) {
-        let Data { index, departure, .. } = Data::read(packet);
-        let grant = self.about(index, if marked { 1 } else { 2 }, departure);
+    fn send_grant(&self, shared: &mut Shared, (peer, id): (HostId, u32), packet: &Packet, marked: bool) {
+        let Data { index, departure, .. } = Data::from_packet(packet);
+        let grant = self.grant_about(index, if marked { 1 } else { 2 }, departure);
         let grant = shared.control_view(grant, peer, id, self.tag, self.entropy);
-        let flags = PacketFlags::when(marked, PacketFlags::ECE);
+        let flags = PacketFlags::only_if(marked, PacketFlags::ECE);
         shared.control.push_back(Packet { flags, ..grant });
     }
 
     /// A grant for a packet that is missing, which permits `count` packets: one, or that one and no other.
-    fn request(&mut self, shared: &mut Shared, (peer, id): (HostId, u32), index: u32, count: u32) {
+    fn send_request(&mut self, shared: &mut Shared, (peer, id): (HostId, u32), index: u32, count: u32) {
         self.state.step(ReceiverEvent::Overdue);
-        let grant = self.about(index, count, 0);
+        let grant = self.grant_about(index, count, 0);
         let grant = shared.control_view(grant, peer, id, self.tag, self.entropy);
         shared.control.push_back(Packet { flags: PacketFlags::AGAIN, ..grant });
     }
 
     /// A grant about a packet, with the arrivals of the message.
-    fn about(&self, index: u32, permitted: u32, departure: u32) -> Grant {
+    fn grant_about(&self, index: u32, permitted: u32, departure: u32) -> Grant {
         let (arrived_below, arrived_from) = (self.received.next_missing(0), self.above.into());
         Grant { index, permitted, departure, arrived_below, arrived_from }
     }
 
     /// The time-out by the round trip that the sender measures.
-    fn measure(&mut self, round_trip: Time, factor: f64) {
+    fn update_timeout(&mut self, round_trip: Time, factor: f64) {
         if round_trip > Time::ZERO {
-            self.timeout = scale(round_trip.min(LONGEST_ROUND_TRIP), factor).max(self.least_timeout);
+            self.timeout = scale_time(round_trip.min(LONGEST_ROUND_TRIP), factor).max(self.least_timeout);
         }
     }
 
@@ -349,7 +349,7 @@ impl Incoming {
         let timeout = self.timeout.saturating_mul(1 << attempts);
         expected.permit_again(now.saturating_add(timeout), index, attempts);
         if !waits {
-            self.request(shared, key, index, 1);
+            self.send_request(shared, key, index, 1);
         }
         !waits
     }
@@ -360,12 +360,12 @@ impl Incoming {
     }
 
     /// Arms this message's one deadline in the machine.
-    fn arm(&mut self, shared: &mut Shared, now: Time, (peer, id): (HostId, u32)) {
+    fn arm_loss_timer(&mut self, shared: &mut Shared, now: Time, (peer, id): (HostId, u32)) {
         let overdue = self.expected.as_mut().map_or(Time::MAX, |e| e.next(self.timeout, &self.received));
         let earliest = overdue.min(self.silent_at());
         // A deadline in force that is not later is looked at when it comes, and moved on.
         if self.loss_at.is_none_or(|at| at <= now || earliest < at) {
-            shared.timers.arm(earliest, TimerKey::Loss(peer, id));
+            shared.timers.arm_deadline(earliest, TimerKey::Loss(peer, id));
             self.loss_at = Some(earliest);
         }
     }

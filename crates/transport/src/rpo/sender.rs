@@ -9,7 +9,7 @@ use crate::message::Message;
 use crate::messages::MessageId;
 use crate::messages::Messages;
 use crate::probes::{self, Sink};
-use crate::shared::scale;
+use crate::shared::scale_time;
 use crate::two_sided::SendingHalf;
 use headway_gauges::{Gauge, GaugeInfo, SpareMeter};
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, TypedView};
@@ -67,10 +67,10 @@ impl Sender {
 
     /// Queues the packets of the first window whose time has come.
     pub(super) fn release_first_window(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(key) = self.messages.find((peer, id)) else { return };
+        let Some(key) = self.messages.find_key((peer, id)) else { return };
         let out = &mut self.messages[key];
         let (first, count) =
-            out.initial_window.release(&mut shared.timers, now, TimerKey::InitialWindow(peer, id));
+            out.initial_window.release_and_arm(&mut shared.timers, now, TimerKey::InitialWindow(peer, id));
         if count > 0 {
             let next = Next { index: first, again: false };
             self.normal.push_back(Run { message: key, next, count });
@@ -78,35 +78,35 @@ impl Sender {
     }
 
     /// RPO §IV-A: a grant releases a normal packet, and an opportunistic one unless it is marked.
-    pub(super) fn grant(&mut self, shared: &mut Shared, now: Time, grant: &Packet) {
-        let Some(key) = self.messages.find((grant.src, grant.message)) else { return };
+    pub(super) fn receive_grant(&mut self, shared: &mut Shared, now: Time, grant: &Packet) {
+        let Some(key) = self.messages.find_key((grant.src, grant.message)) else { return };
         let before = self.messages[key].waiting_opportunistic();
         // It queues, drops and converts opportunistic packets: what they add up to follows by difference.
-        self.answer(shared, now, grant, key);
+        self.answer_grant(shared, now, grant, key);
         // Added before it is subtracted, because the numbers have no sign.
         self.waiting = self.waiting + self.messages[key].waiting_opportunistic() - before;
     }
 
-    fn answer(&mut self, shared: &mut Shared, now: Time, grant: &Packet, key: DefaultKey) {
+    fn answer_grant(&mut self, shared: &mut Shared, now: Time, grant: &Packet, key: DefaultKey) {
         let out = &mut self.messages[key];
-        out.heard(shared, now);
+        out.mark_heard(shared, now);
         let acknowledged = self.params.detection != Detection::Timer;
         let tolerance = acknowledged.then_some(self.params.reordering as u32);
-        if !out.acknowledge(now, grant, tolerance) || !out.message.responsive {
+        if !out.acknowledge_grant(now, grant, tolerance) || !out.message.responsive {
             return;
         }
         let mut both = false;
-        if grant.flags.has(PacketFlags::AGAIN) {
-            let Grant { index, permitted, .. } = Grant::read(grant);
-            match out.requested(now, index, permitted > 0, acknowledged) {
+        if grant.flags.has_all(PacketFlags::AGAIN) {
+            let Grant { index, permitted, .. } = Grant::from_packet(grant);
+            match out.answer_request(now, index, permitted > 0, acknowledged) {
                 Some((next, NORMAL)) => self.normal.push_back(Run { message: key, next, count: 1 }),
                 Some((next, _)) => self.opportunistic.push_back(Run { message: key, next, count: 1 }),
                 None => {}
             }
         } else {
-            both = out.permitted(grant.flags.has(PacketFlags::ECE));
+            both = out.add_permission(grant.flags.has_all(PacketFlags::ECE));
         }
-        self.spend(shared, now, key);
+        self.spend_permissions(shared, now, key);
         // The normal packet first: it may be the one at which the two ends meet.
         if both && let Some(next) = self.messages[key].next_opportunistic() {
             self.opportunistic.push_back(Run { message: key, next, count: 1 });
@@ -114,11 +114,11 @@ impl Sender {
     }
 
     /// Queues normal packets for the permissions at hand.
-    fn spend(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
+    fn spend_permissions(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
         let out = &mut self.messages[key];
         while let Some(next) = out.next_normal(now) {
             match self.normal.back_mut() {
-                Some(run) if run.message == key && run.follows(next) => run.count += 1,
+                Some(run) if run.message == key && run.is_followed_by(next) => run.count += 1,
                 _ => self.normal.push_back(Run { message: key, next, count: 1 }),
             }
         }
@@ -126,27 +126,27 @@ impl Sender {
     }
 
     /// An opportunistic packet of a message whose ends have met is due.
-    pub(super) fn meeting(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(key) = self.messages.find((peer, id)) else { return };
+    pub(super) fn meeting_due(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+        let Some(key) = self.messages.find_key((peer, id)) else { return };
         let before = self.messages[key].waiting_opportunistic();
-        self.spend(shared, now, key);
+        self.spend_permissions(shared, now, key);
         self.waiting = self.waiting + self.messages[key].waiting_opportunistic() - before;
     }
 
     /// Nothing has been heard of a message.
     pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(key) = self.messages.find((peer, id)) else { return };
+        let Some(key) = self.messages.find_key((peer, id)) else { return };
         if let Some(next) = self.messages[key].idle_timeout(shared, now) {
             self.normal.push_back(Run { message: key, next, count: 1 });
         }
     }
 
     /// The receiver has everything.
-    pub(super) fn finished(&mut self, shared: &mut Shared, packet: &Packet) {
+    pub(super) fn finish_message(&mut self, shared: &mut Shared, packet: &Packet) {
         if let Some(mut out) = self.messages.remove((packet.src, packet.message)) {
-            out.finish();
+            out.mark_finished();
             self.waiting -= out.waiting_opportunistic();
-            shared.acknowledged(&out.message);
+            shared.report_acknowledged(&out.message);
         }
     }
 
@@ -162,7 +162,7 @@ impl Sender {
             // Packets of a finished message are left in the queue, rather than searched for.
             let Some(out) = self.messages.get_mut(key) else { continue };
             let token = out.normal_leaves(now, next);
-            let mut packet = data(out, &shared.context, next, token);
+            let mut packet = data_packet(out, &shared.context, next, token);
             if self.is_crowded(&shared.context, now) {
                 packet.ecn = Ecn::Ce;
             }
@@ -186,7 +186,7 @@ impl Sender {
             self.opportunistic_packets += 1;
             // An entry of before the packet was lost and queued again stands for the repeat.
             let next = Next { again: run.next.again || out.is_repeat(run.next.index), ..run.next };
-            let mut packet = data(out, &shared.context, next, token);
+            let mut packet = data_packet(out, &shared.context, next, token);
             packet.priority = OPPORTUNISTIC;
             return Some(packet);
         }
@@ -195,20 +195,20 @@ impl Sender {
 
 impl SendingHalf<TimerKey> for Sender {
     /// RPO §IV-A: a new message sends one bandwidth-delay product of normal packets.
-    fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+    fn open_message(&mut self, shared: &mut Shared, now: Time, message: &Message) {
         let context = &shared.context;
         let path = (context.path)(message.dst);
-        let packets = context.sizes.packets(message.bytes) as u32;
+        let packets = context.sizes.packets_of(message.bytes) as u32;
         let window = context.first_window(self.params.window, &path, &message.initial_window);
         // k counts the longest round trip so far; a longer one starts the measurement again.
         if path.base_rtt > self.period {
             self.period = path.base_rtt;
             self.spare = SpareMeter::new(context.nic, path.base_rtt, now + path.base_rtt);
         }
-        let slot = context.sizes.slot(path.bottleneck);
+        let slot = context.sizes.slot_time(path.bottleneck);
         let initial_window = FirstWindowSchedule::new(message.initial_window, window, packets, slot, now);
-        let meeting_timeout = scale(path.base_rtt, self.params.meeting_patience);
-        let restart = self.params.timeout(&path, self.params.restart_timeout);
+        let meeting_timeout = scale_time(path.base_rtt, self.params.meeting_patience);
+        let restart = self.params.scaled_timeout(&path, self.params.restart_timeout);
         let out = Outgoing::new(message, initial_window, packets, now, (meeting_timeout, restart), &path);
         let key = self.messages.insert((message.dst, message.id), out);
         self.release_first_window(shared, now, message.dst, message.id);
@@ -227,14 +227,14 @@ impl SendingHalf<TimerKey> for Sender {
     }
 
     /// The receiver is gone.
-    fn forget(&mut self, shared: &mut Shared, gone: Gone) {
-        shared.fail(self.messages.forget(gone).iter().map(|out| out.message));
+    fn forget_messages(&mut self, shared: &mut Shared, gone: Gone) {
+        shared.fail_messages(self.messages.forget_gone(gone).iter().map(|out| out.message));
         self.normal.retain(|run| self.messages.contains_key(run.message));
         self.opportunistic.retain(|run| self.messages.contains_key(run.message));
         self.waiting = self.messages.values().map(Outgoing::waiting_opportunistic).sum();
     }
 
-    fn probe(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
+    fn probe_message(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
         let Some(out) = self.messages.named_now(id) else { return };
         found(&probes::PERMITTED, out.unsent_permissions().into());
         if out.round_trip > Time::ZERO {
@@ -242,29 +242,29 @@ impl SendingHalf<TimerKey> for Sender {
         }
     }
 
-    fn live(&self) -> usize {
+    fn live_messages(&self) -> usize {
         self.messages.len()
     }
 
-    fn gauges(&self) -> Vec<Gauge> {
+    fn collect_gauges(&self) -> Vec<Gauge> {
         vec![SENT.count(self.data_packets), SENT_OPPORTUNISTIC.count(self.opportunistic_packets)]
     }
 }
 
 impl Run {
     /// True if a packet continues this run.
-    fn follows(&self, next: Next) -> bool {
+    fn is_followed_by(&self, next: Next) -> bool {
         // All of a run has the flags of its first packet, and a repetition has one of its own.
         !self.next.again && !next.again && self.next.index + self.count == next.index
     }
 }
 
-fn data(out: &Outgoing, context: &HostContext, next: Next, departure: u32) -> Packet {
-    let packet = context.data_packet(&out.message, next.index, out.initial_window.window());
-    let data = Data { departure, round_trip: out.round_trip, ..Data::read(&packet) };
-    let mut packet = data.on(packet);
+fn data_packet(out: &Outgoing, context: &HostContext, next: Next, departure: u32) -> Packet {
+    let packet = context.data_packet(&out.message, next.index, out.initial_window.window_packets());
+    let data = Data { departure, round_trip: out.round_trip, ..Data::from_packet(&packet) };
+    let mut packet = data.put_on(packet);
     packet.ecn = Ecn::Ect;
-    packet.flags = PacketFlags::when(out.is_unscheduled(next), PacketFlags::UNSCHEDULED)
-        .with(PacketFlags::when(next.again, PacketFlags::AGAIN));
+    packet.flags = PacketFlags::only_if(out.is_unscheduled(next), PacketFlags::UNSCHEDULED)
+        .with(PacketFlags::only_if(next.again, PacketFlags::AGAIN));
     packet
 }

@@ -45,7 +45,7 @@ impl SentLog {
     }
 
     /// Acknowledges a departure; `None` if it was acknowledged before, or is not remembered.
-    pub(super) fn take(&mut self, number: u32, index: u32) -> Option<Departure> {
+    pub(super) fn take_departure(&mut self, number: u32, index: u32) -> Option<Departure> {
         // A number before the base wraps to a place beyond the end, and finds nothing.
         let place = number.wrapping_sub(self.base) as usize;
         // An answer counts only if packet and departure fit together: both numbers come from the wire.
@@ -58,7 +58,7 @@ impl SentLog {
 
     /// The next entry that more than `tolerance` later departures, of which `number` is the last known one,
     /// have overtaken.
-    pub(super) fn overtaken(&mut self, number: u32, tolerance: u32) -> Option<u32> {
+    pub(super) fn take_overtaken(&mut self, number: u32, tolerance: u32) -> Option<u32> {
         loop {
             // The numbers wrap: later than the first entry is a small positive difference.
             let behind = number.wrapping_sub(self.base) as i32;
@@ -72,7 +72,7 @@ impl SentLog {
     }
 
     /// Time at which a packet left last, if that departure is neither acknowledged nor overtaken.
-    pub(super) fn last(&self, index: u32) -> Option<Time> {
+    pub(super) fn last_departure(&self, index: u32) -> Option<Time> {
         self.left
             .iter()
             .rev()
@@ -82,7 +82,7 @@ impl SentLog {
     }
 
     /// A packet is about to leave again: none of its departures counts as lost. Each may still be acknowledged.
-    pub(super) fn repeat(&mut self, index: u32) {
+    pub(super) fn mark_repeated(&mut self, index: u32) {
         let departures = self.left.iter_mut().flatten().filter(|departure| departure.index == index);
         departures.for_each(|departure| departure.repeated = true);
     }
@@ -107,20 +107,28 @@ mod tests {
         let mut log = SentLog::new(100);
         let numbers: Vec<u32> = (10..18).map(|index| log.push(index, Time(index.into()))).collect();
         assert_eq!(numbers, (0..8).collect::<Vec<_>>());
-        assert_eq!((log.take(0, 10).map(|d| d.at), log.take(0, 10)), (Some(Time(10)), None), "once");
-        assert!(log.take(3, 99).is_none(), "another packet");
-        assert!(log.take(3, 13).is_some());
-        assert_eq!(log.overtaken(3, 2), None, "two later ones are tolerated");
-        assert_eq!(log.overtaken(3, 1), Some(11));
-        assert_eq!(log.overtaken(3, 1), None);
-        assert_eq!(log.overtaken(3, 0), Some(12));
-        assert_eq!(log.overtaken(3, 0), None);
-        assert!(log.take(1, 11).is_none(), "it counts as lost");
-        assert_eq!((log.last(14), log.last(13)), (Some(Time(14)), None));
-        log.repeat(14);
-        log.repeat(15);
-        assert_eq!(log.take(5, 15).map(|d| d.repeated), Some(true), "the first copy arrived after all");
-        assert_eq!(log.overtaken(5, 0), None, "packet 14 leaves anew");
+        assert_eq!(
+            (log.take_departure(0, 10).map(|d| d.at), log.take_departure(0, 10)),
+            (Some(Time(10)), None),
+            "once"
+        );
+        assert!(log.take_departure(3, 99).is_none(), "another packet");
+        assert!(log.take_departure(3, 13).is_some());
+        assert_eq!(log.take_overtaken(3, 2), None, "two later ones are tolerated");
+        assert_eq!(log.take_overtaken(3, 1), Some(11));
+        assert_eq!(log.take_overtaken(3, 1), None);
+        assert_eq!(log.take_overtaken(3, 0), Some(12));
+        assert_eq!(log.take_overtaken(3, 0), None);
+        assert!(log.take_departure(1, 11).is_none(), "it counts as lost");
+        assert_eq!((log.last_departure(14), log.last_departure(13)), (Some(Time(14)), None));
+        log.mark_repeated(14);
+        log.mark_repeated(15);
+        assert_eq!(
+            log.take_departure(5, 15).map(|d| d.repeated),
+            Some(true),
+            "the first copy arrived after all"
+        );
+        assert_eq!(log.take_overtaken(5, 0), None, "packet 14 leaves anew");
         assert_eq!(log.push(14, Time(20)), 8);
     }
 
@@ -130,8 +138,8 @@ mod tests {
         log.push(0, Time(0));
         for index in 1..5000 {
             let number = log.push(index, Time(0));
-            assert!(log.take(number, index).is_some());
-            while log.overtaken(number, 100).is_some() {}
+            assert!(log.take_departure(number, index).is_some());
+            while log.take_overtaken(number, 100).is_some() {}
             assert!(log.left.len() <= 101, "after {index}: {}", log.left.len());
         }
     }
@@ -141,15 +149,15 @@ mod tests {
         let mut log = SentLog::new(2);
         let numbers: Vec<u32> = (0..5000)
             .map(|at| {
-                log.repeat(0);
+                log.mark_repeated(0);
                 log.push(0, Time(at))
             })
             .collect();
         // Two for each of 2 packets, and 1000: the last 1004 of 5000 departures, from number 3996 on.
         assert_eq!(log.left.len(), 1004);
         assert_eq!(numbers, (0..5000).collect::<Vec<_>>());
-        assert_eq!(log.take(3995, 0), None, "too long ago");
-        assert_eq!(log.take(3996, 0).map(|d| (d.at, d.repeated)), Some((Time(3996), true)));
-        assert_eq!(log.last(0), Some(Time(4999)));
+        assert_eq!(log.take_departure(3995, 0), None, "too long ago");
+        assert_eq!(log.take_departure(3996, 0).map(|d| (d.at, d.repeated)), Some((Time(3996), true)));
+        assert_eq!(log.last_departure(0), Some(Time(4999)));
     }
 }

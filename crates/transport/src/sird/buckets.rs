@@ -25,7 +25,7 @@ impl Loop {
     }
 
     /// Every packet adds; a marked one takes, if there was none for a window and a half. `window` is the smaller bucket.
-    fn packet(&mut self, marked: bool, window: u64, frame: u64, most: u64) {
+    fn count_packet(&mut self, marked: bool, window: u64, frame: u64, most: u64) {
         self.since += 1;
         // A frame more for each bucket of packets, as DCTCP adds one for each window.
         let mut bucket = (self.bucket + frame * frame / window) as f64;
@@ -67,13 +67,13 @@ impl Buckets {
     }
 
     /// Bytes of credit that may be out without another being refused.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(super) fn bucket_bytes(&self) -> u64 {
         self.network.bucket.min(self.host.bucket)
     }
 
     /// A data packet arrives, marked by a switch or not, of a sender with too much credit or not.
-    pub(super) fn packet(&mut self, marked: bool, congested: bool) {
-        let window = self.bytes();
+    pub(super) fn count_packet(&mut self, marked: bool, congested: bool) {
+        let window = self.bucket_bytes();
         self.packets += 1;
         self.network.marked += u32::from(marked);
         self.host.marked += u32::from(congested);
@@ -86,8 +86,8 @@ impl Buckets {
             }
             (self.packets, self.batch) = (0, (window / self.frame).max(1));
         }
-        self.network.packet(marked, window, self.frame, self.bdp);
-        self.host.packet(congested, window, self.frame, self.bdp);
+        self.network.count_packet(marked, window, self.frame, self.bdp);
+        self.host.count_packet(congested, window, self.frame, self.bdp);
     }
 }
 
@@ -95,7 +95,7 @@ impl Buckets {
 mod tests {
     use super::*;
 
-    fn buckets() -> Buckets {
+    fn test_buckets() -> Buckets {
         Buckets::new(&SirdParams::default(), 100_000, 1538)
     }
 
@@ -103,7 +103,7 @@ mod tests {
     fn a_window_adds_a_frame() {
         for (bucket, added) in [(100_000, 23), (50_000, 47), (10_000, 236), (3_000, 788)] {
             let mut side = Loop { bucket, ..Loop::new(200_000, 0.01, 1538) };
-            side.packet(false, bucket, 1538, 200_000);
+            side.count_packet(false, bucket, 1538, 200_000);
             assert_eq!(side.bucket - bucket, added, "at {bucket}");
         }
     }
@@ -111,43 +111,43 @@ mod tests {
     #[test]
     fn the_first_cut_of_a_fresh_bucket_is_small() {
         // The first packet is a batch of its own, the next 65 are one: one marked of 65.
-        let mut buckets = buckets();
-        (0..65).for_each(|_| buckets.packet(false, false));
-        assert_eq!((buckets.bytes(), buckets.batch), (100_000, 65));
-        buckets.packet(true, false);
+        let mut buckets = test_buckets();
+        (0..65).for_each(|_| buckets.count_packet(false, false));
+        assert_eq!((buckets.bucket_bytes(), buckets.batch), (100_000, 65));
+        buckets.count_packet(true, false);
         let share = 0.08 / 65.0;
         assert!((buckets.network.share - share).abs() < 1e-12);
         assert_eq!(buckets.network.bucket, (100_023.0 - 100_000.0 * share / 2.0) as u64);
         // All packets marked from there on: about four per cent at the next cut.
-        let mut least = buckets.bytes();
+        let mut least = buckets.bucket_bytes();
         for _ in 0..98 {
-            buckets.packet(true, false);
-            least = least.min(buckets.bytes());
+            buckets.count_packet(true, false);
+            least = least.min(buckets.bucket_bytes());
         }
         assert!((95_900..96_100).contains(&least), "{least}");
     }
 
     #[test]
     fn the_smaller_bucket_counts_and_neither_falls_below_its_floor() {
-        let (mut host, mut network) = (buckets(), buckets());
+        let (mut host, mut network) = (test_buckets(), test_buckets());
         for _ in 0..20_000 {
-            host.packet(false, true);
-            network.packet(true, false);
+            host.count_packet(false, true);
+            network.count_packet(true, false);
         }
         assert!(host.network.bucket > host.host.bucket && network.host.bucket > network.network.bucket);
-        assert!((10_000..11_000).contains(&host.bytes()), "{}", host.bytes());
-        assert!((3_000..12_000).contains(&network.bytes()), "{}", network.bytes());
+        assert!((10_000..11_000).contains(&host.bucket_bytes()), "{}", host.bucket_bytes());
+        assert!((3_000..12_000).contains(&network.bucket_bytes()), "{}", network.bucket_bytes());
     }
 
     #[test]
     fn a_tenth_of_marks_holds_the_bucket_where_adding_and_cutting_are_equal() {
         // W x share is 3 frames: 46 kB at a tenth.
-        let mut buckets = buckets();
+        let mut buckets = test_buckets();
         let (mut sum, mut count) = (0.0, 0.0);
         for packet in 0..200_000u32 {
-            buckets.packet(packet % 10 == 0, false);
+            buckets.count_packet(packet % 10 == 0, false);
             if packet > 100_000 {
-                (sum, count) = (sum + buckets.bytes() as f64, count + 1.0);
+                (sum, count) = (sum + buckets.bucket_bytes() as f64, count + 1.0);
             }
         }
         let mean = sum / count;

@@ -68,7 +68,7 @@ pub(super) struct Share {
 
 impl Incoming {
     /// Packets that may be on their way.
-    pub(super) fn open(&self) -> u32 {
+    pub(super) fn open_packets(&self) -> u32 {
         self.granted.saturating_sub(self.received.len())
     }
 
@@ -81,7 +81,7 @@ impl Incoming {
         sizes: &Sizes,
     ) -> Incoming {
         // An announcement says these two where data packets do.
-        let Data { window, message_bytes, .. } = Data::read(packet);
+        let Data { window, message_bytes, .. } = Data::from_packet(packet);
         let mut incoming = Incoming {
             packets,
             bytes: message_bytes,
@@ -104,7 +104,7 @@ impl Incoming {
         incoming.granted = window.min(packets);
         if let Some(last) = incoming.granted.checked_sub(1) {
             // All packets but the last of a window are full; that one may be the tail of the message.
-            incoming.out = u64::from(sizes.full_wire()) * u64::from(last) + incoming.wire(sizes, last);
+            incoming.out = u64::from(sizes.full_wire()) * u64::from(last) + incoming.wire_bytes(sizes, last);
         }
         incoming
     }
@@ -116,12 +116,12 @@ impl Incoming {
     }
 
     /// Bytes of a packet on the wire.
-    pub(super) fn wire(&self, sizes: &Sizes, index: u32) -> u64 {
+    pub(super) fn wire_bytes(&self, sizes: &Sizes, index: u32) -> u64 {
         u64::from(sizes.data_wire(sizes.payload_of(self.bytes, index.into())))
     }
 
     /// Packets still to be received.
-    pub(super) fn remaining(&self) -> u32 {
+    pub(super) fn remaining_packets(&self) -> u32 {
         self.packets - self.received.len()
     }
 
@@ -132,7 +132,7 @@ impl Incoming {
     }
 
     /// A packet arrives. Returns the bytes of credit that it was out, or `None` if it was here.
-    pub(super) fn arrives(&mut self, sizes: &Sizes, index: u32) -> Option<u64> {
+    pub(super) fn store_packet(&mut self, sizes: &Sizes, index: u32) -> Option<u64> {
         if !self.received.insert(index) {
             return None;
         }
@@ -143,16 +143,16 @@ impl Incoming {
         }
         // A packet of a pool, or of a sender that does not keep to the protocol, was not counted when credit was
         // given.
-        let answered = if index < self.granted { self.wire(sizes, index) } else { 0 };
+        let answered = if index < self.granted { self.wire_bytes(sizes, index) } else { 0 };
         self.out -= answered;
         Some(answered)
     }
 
     /// Gives credit for packet `index`, which is [`Incoming::next`].
-    pub(super) fn credit(&mut self, shared: &mut Shared, (peer, id): MessageId, index: u32) {
+    pub(super) fn credit_packet(&mut self, shared: &mut Shared, (peer, id): MessageId, index: u32) {
         self.state.step(ReceiverEvent::Credit);
         self.granted = index + 1;
-        self.out += self.wire(&shared.context.sizes, index);
+        self.out += self.wire_bytes(&shared.context.sizes, index);
         let credit = Grant { index, permitted: self.granted };
         let credit = shared.control_view(credit, peer, id, self.tag, self.entropy);
         shared.control.push_back(Packet { flags: CUMULATIVE, ..credit });
@@ -167,34 +167,34 @@ impl Incoming {
     }
 
     /// Looks for lost credit in a while, if any is out and no deadline is in force.
-    pub(super) fn watch(&mut self, shared: &mut Shared, (peer, id): MessageId, now: Time) {
+    pub(super) fn watch_credit(&mut self, shared: &mut Shared, (peer, id): MessageId, now: Time) {
         // In a pool the receiver does not know which message its sender spends credit on, so that all are watched.
         if self.armed == Time::MAX && (self.out > 0 || self.share.is_some()) {
             // Nothing is lost of a large first window before it had the time to leave.
             let path = (shared.context.path)(peer);
-            let timeout = path.doubled(self.timeout, self.attempts, MAX_BACKOFF);
-            let timeout = timeout.saturating_add(self.leaving.of(self.open()));
+            let timeout = path.doubled_timeout(self.timeout, self.attempts, MAX_BACKOFF);
+            let timeout = timeout.saturating_add(self.leaving.extra_time(self.open_packets()));
             (self.armed, self.looked_at) = (now.saturating_add(timeout), self.granted);
             if let Some(share) = &mut self.share {
                 (share.since, share.seen) = (now, self.received.len());
                 self.looked_at = share.end;
             }
-            shared.timers.arm(self.armed, TimerKey::Missing(peer, id));
+            shared.timers.arm_deadline(self.armed, TimerKey::Missing(peer, id));
         }
     }
 
     /// The deadline `at` has come: packets that had credit when it was armed are taken for lost.
-    pub(super) fn overdue(&mut self, shared: &mut Shared, key: MessageId, (at, now): (Time, Time)) {
+    pub(super) fn check_overdue(&mut self, shared: &mut Shared, key: MessageId, (at, now): (Time, Time)) {
         // Deadlines are not cancelled: one that another has replaced has no effect.
         if self.armed != at {
             return;
         }
         self.armed = Time::MAX;
-        if self.ask(shared, key) > 0 {
+        if self.request_missing(shared, key) > 0 {
             self.attempts = self.attempts.saturating_add(1);
             self.state.step(ReceiverEvent::Missing);
         }
-        self.watch(shared, key, now);
+        self.watch_credit(shared, key, now);
     }
 
     /// The same in a pool of a pair, where the receiver does not know which packets have left: those are taken for lost that others
@@ -214,28 +214,28 @@ impl Incoming {
         if stands {
             self.looked_at = self.packets;
         }
-        let asked = self.ask(shared, key);
+        let asked = self.request_missing(shared, key);
         if silent {
             pair.write_off(now, now.saturating_sub(share.since));
         } else if !stands {
-            pair.lose(asked);
+            pair.lose_credits(asked);
         }
         let mut freed = 0;
         if asked > 0 {
             self.attempts = self.attempts.saturating_add(1);
             self.state.step(ReceiverEvent::Missing);
-            freed = self.reschedule(pair, &shared.context.sizes);
+            freed = self.reschedule_window(pair, &shared.context.sizes);
         }
-        self.watch(shared, key, now);
+        self.watch_credit(shared, key, now);
         freed
     }
 
     /// Packets of the first window that have not arrived need credit from now on. Returns the bytes that were out for them.
-    fn reschedule(&mut self, pair: &mut PairCredit, sizes: &Sizes) -> u64 {
+    fn reschedule_window(&mut self, pair: &mut PairCredit, sizes: &Sizes) -> u64 {
         let missing = (0..self.granted).filter(|&index| !self.received.contains(index));
-        let (packets, bytes) =
-            missing.fold((0, 0), |(packets, bytes), index| (packets + 1, bytes + self.wire(sizes, index)));
-        pair.expect(packets, bytes);
+        let (packets, bytes) = missing
+            .fold((0, 0), |(packets, bytes), index| (packets + 1, bytes + self.wire_bytes(sizes, index)));
+        pair.expect_packets(packets, bytes);
         if let Some(share) = &mut self.share {
             share.missing += packets;
             share.missing_bytes += bytes;
@@ -245,7 +245,7 @@ impl Incoming {
     }
 
     /// Gives credit again for the missing ones of the examined packets. Returns how many these are.
-    fn ask(&self, shared: &mut Shared, (peer, id): MessageId) -> u32 {
+    fn request_missing(&self, shared: &mut Shared, (peer, id): MessageId) -> u32 {
         let mut first = self.received.next_missing(0);
         let (mut gaps, mut asked) = (0, 0);
         while first < self.looked_at && gaps < MOST_GAPS {

@@ -15,7 +15,7 @@ mod sender;
 use crate::endpoint::{Capabilities, HostContext, Path, Room, Traffic, Transport, TransportInfo};
 use crate::probes;
 use crate::promises::{Promised, Promises};
-use crate::shared::scale;
+use crate::shared::scale_time;
 use crate::two_sided::{Machine, TwoSided};
 use headway_gauges::GaugeInfo;
 use headway_packet::{Family, HostId, Packet, PacketFlags, PacketKind};
@@ -102,7 +102,7 @@ struct Budget {
 }
 
 impl Budget {
-    fn of(params: &SirdParams, context: &HostContext, peer: HostId) -> Budget {
+    fn for_peer(params: &SirdParams, context: &HostContext, peer: HostId) -> Budget {
         let frame = u64::from(context.sizes.full_wire());
         let bdp = match params.bdp {
             0 => bdp_bytes(&(context.path)(peer), context.nic),
@@ -113,7 +113,7 @@ impl Budget {
     }
 
     /// Bytes of so many bandwidth-delay products.
-    fn times(&self, factor: f64) -> u64 {
+    fn times_bdp(&self, factor: f64) -> u64 {
         (self.bdp as f64 * factor) as u64
     }
 }
@@ -151,13 +151,13 @@ impl Transport for Sird {
     };
 
     /// One number for the whole network, as both the authors' simulator and implementation have.
-    fn tune(params: &mut SirdParams, traffic: &Traffic) {
+    fn tune_params(params: &mut SirdParams, traffic: &Traffic) {
         if params.bdp == 0 {
             params.bdp = bdp_bytes(&traffic.path, traffic.nic);
         }
     }
 
-    fn endpoint(params: &SirdParams, context: HostContext) -> SirdEndpoint {
+    fn make_endpoint(params: &SirdParams, context: HostContext) -> SirdEndpoint {
         Machine::new(Sender::new(params.clone()), Receiver::new(params.clone()), context)
     }
 }
@@ -166,14 +166,14 @@ impl Promised for Sird {
     /// Long messages ask first.
     const FIRST_WINDOW: bool = false;
 
-    fn promises(params: &SirdParams, path: &Path, _: u64) -> Promises {
+    fn make_promises(params: &SirdParams, path: &Path, _: u64) -> Promises {
         // One time-out of the sender before one of the receiver at worst, each looked for a time-out after the last look.
-        Promises { repair: timeout(params, path) * 4 + path.max_rtt * 2, ramp: path.base_rtt }
+        Promises { repair: credit_timeout(params, path) * 4 + path.max_rtt * 2, ramp: path.base_rtt }
     }
 }
 
-fn timeout(params: &SirdParams, path: &Path) -> Time {
-    scale(path.max_rtt, params.timeout)
+fn credit_timeout(params: &SirdParams, path: &Path) -> Time {
+    scale_time(path.max_rtt, params.timeout)
 }
 
 crate::timer_keys! {
@@ -206,24 +206,24 @@ impl TwoSided for Sird {
     type Sender = Sender;
     type Receiver = Receiver;
 
-    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+    fn route_packet(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
         let Machine { sender, receiver, shared } = machine;
         match packet.kind {
-            PacketKind::Data => receiver.data(shared, now, packet),
-            PacketKind::Rts => receiver.announcement(shared, now, packet),
-            PacketKind::Grant => sender.credit(shared, now, packet),
-            PacketKind::Resend => sender.resend(shared, now, packet),
-            PacketKind::Finished => sender.finished(shared, packet),
+            PacketKind::Data => receiver.receive_data(shared, now, packet),
+            PacketKind::Rts => receiver.receive_announcement(shared, now, packet),
+            PacketKind::Grant => sender.receive_credit(shared, now, packet),
+            PacketKind::Resend => sender.receive_resend(shared, now, packet),
+            PacketKind::Finished => sender.finish_message(shared, packet),
             _ => {}
         }
     }
 
-    fn expired(machine: &mut Machine<Self>, at: Time, now: Time, key: TimerKey) {
+    fn handle_deadline(machine: &mut Machine<Self>, at: Time, now: Time, key: TimerKey) {
         let Machine { sender, receiver, shared } = machine;
         match key {
             TimerKey::InitialWindow(peer, id) => sender.release_first_window(shared, now, peer, id),
             TimerKey::Idle(peer, id) => sender.idle_timeout(shared, now, peer, id),
-            TimerKey::Missing(peer, id) => receiver.overdue(shared, at, now, (peer, id)),
+            TimerKey::Missing(peer, id) => receiver.check_overdue(shared, at, now, (peer, id)),
             TimerKey::Pacer => receiver.pacer_due(shared, now),
         }
     }

@@ -63,7 +63,7 @@ impl Outgoing {
         (timeout, path): (Time, &Path),
         now: Time,
     ) -> Outgoing {
-        let window = initial_window.as_ref().map_or(0, FirstWindowSchedule::window);
+        let window = initial_window.as_ref().map_or(0, FirstWindowSchedule::window_packets);
         let mut out = Outgoing {
             message: *message,
             packets,
@@ -85,7 +85,7 @@ impl Outgoing {
     }
 
     /// Packets that have not left.
-    pub(super) fn remaining(&self) -> u32 {
+    pub(super) fn remaining_packets(&self) -> u32 {
         self.packets - self.departed.len()
     }
 
@@ -96,19 +96,19 @@ impl Outgoing {
     }
 
     /// Bytes of credit that it has and has not used.
-    pub(super) fn unused(&self, sizes: &Sizes) -> u64 {
+    pub(super) fn unused_credit(&self, sizes: &Sizes) -> u64 {
         let (next, end) = (self.departed.next_missing(0), self.permitted.min(self.packets));
         if next >= end {
             return 0;
         }
         // Only the last packet of a message may be short.
-        u64::from(sizes.full_wire()) * u64::from(end - 1 - next) + wire(sizes, &self.message, end - 1)
+        u64::from(sizes.full_wire()) * u64::from(end - 1 - next) + wire_bytes(sizes, &self.message, end - 1)
     }
 
     /// The packet that may leave next, and whether it takes credit of the pool of its pair: one of the first window does not.
     pub(super) fn pick_of(&self, pool: Pool) -> Option<(u32, bool)> {
         if pool == Pool::Message {
-            return self.pick().map(|index| (index, false));
+            return self.pick_packet().map(|index| (index, false));
         }
         // The first window before repetitions, because it takes no credit.
         let next = self.departed.next_missing(0);
@@ -121,7 +121,7 @@ impl Outgoing {
     }
 
     /// The packet that may leave next. SIRD §4
-    pub(super) fn pick(&self) -> Option<u32> {
+    pub(super) fn pick_packet(&self) -> Option<u32> {
         if let Some(&index) = self.asked.first() {
             return Some(index);
         }
@@ -131,12 +131,12 @@ impl Outgoing {
     }
 
     /// Bytes of credit that packet `index` takes: none if it leaves again.
-    pub(super) fn price(&self, sizes: &Sizes, index: u32) -> u64 {
-        if self.departed.contains(index) { 0 } else { wire(sizes, &self.message, index) }
+    pub(super) fn credit_price(&self, sizes: &Sizes, index: u32) -> u64 {
+        if self.departed.contains(index) { 0 } else { wire_bytes(sizes, &self.message, index) }
     }
 
     /// A credit raises the number of permitted packets; one that comes late changes nothing.
-    pub(super) fn permit(&mut self, number: u32) {
+    pub(super) fn raise_permission(&mut self, number: u32) {
         // The number comes from the wire.
         let number = number.min(self.packets);
         if number > self.permitted {
@@ -147,7 +147,7 @@ impl Outgoing {
 
     /// Packets `from..end` have not arrived: those that have left leave again, the others have credit that may be lost, unless the
     /// pair has one pool of it.
-    pub(super) fn ask(&mut self, from: u32, end: u32, pool: Pool) {
+    pub(super) fn queue_repetitions(&mut self, from: u32, end: u32, pool: Pool) {
         self.state.step(SenderEvent::Resend);
         let end = end.min(if self.message.responsive { self.packets } else { self.window });
         if pool == Pool::Message {
@@ -157,7 +157,7 @@ impl Outgoing {
     }
 
     /// The packet that was picked leaves now, of a sender with too much credit or not.
-    pub(super) fn depart(
+    pub(super) fn send_packet(
         &mut self,
         context: &HostContext,
         now: Time,
@@ -165,42 +165,42 @@ impl Outgoing {
         congested: bool,
         priorities: bool,
     ) -> Packet {
-        self.idle.sent(now);
+        self.idle.mark_sent(now);
         self.asked.remove(&index);
         let again = !self.departed.insert(index);
         let packet = context.data_packet(&self.message, index, self.window);
-        let mut packet = Data { congested: congested.into(), ..Data::read(&packet) }.on(packet);
+        let mut packet = Data { congested: congested.into(), ..Data::from_packet(&packet) }.put_on(packet);
         // Credit is given again for a repetition, so that it is scheduled like the rest.
         let scheduled = again || index >= self.window;
         packet.priority = if priorities && scheduled { 2 } else { 1 };
         packet.ecn = Ecn::Ect;
-        packet.flags = PacketFlags::when(again, PacketFlags::AGAIN);
+        packet.flags = PacketFlags::only_if(again, PacketFlags::AGAIN);
         packet
     }
 
     /// Asks for credit, or whether the message has arrived.
-    pub(super) fn request(&self, context: &HostContext) -> Packet {
+    pub(super) fn request_packet(&self, context: &HostContext) -> Packet {
         let message = &self.message;
         let rts = Rts { window: self.window, message_bytes: message.bytes };
-        let mut packet = rts.on(Packet::new(PacketKind::Rts, context.host, message.dst, message.id));
+        let mut packet = rts.put_on(Packet::new(PacketKind::Rts, context.host, message.dst, message.id));
         packet.wire = context.sizes.control;
         (packet.tag, packet.entropy) = (message.tag, message.entropy);
         packet
     }
 
     /// Silence after which the announcement is repeated.
-    pub(super) fn timeout(&self) -> Time {
-        self.idle.doubled(self.timeout, MAX_BACKOFF)
+    pub(super) fn announce_timeout(&self) -> Time {
+        self.idle.doubled_timeout(self.timeout, MAX_BACKOFF)
     }
 
     /// Arms the idle timer for a time-out from now on.
     pub(super) fn arm_timeout(&mut self, shared: &mut Shared, now: Time) {
         let key = TimerKey::Idle(self.message.dst, self.message.id);
-        self.idle.arm(&mut shared.timers, now.saturating_add(self.timeout()), key);
+        self.idle.arm_timer(&mut shared.timers, now.saturating_add(self.announce_timeout()), key);
     }
 }
 
 /// Bytes of packet `index` on the wire.
-fn wire(sizes: &Sizes, message: &Message, index: u32) -> u64 {
+fn wire_bytes(sizes: &Sizes, message: &Message, index: u32) -> u64 {
     u64::from(sizes.data_wire(sizes.payload_of(message.bytes, index.into())))
 }

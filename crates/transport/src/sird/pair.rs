@@ -26,7 +26,7 @@ pub(super) struct PairCredit {
 
 impl PairCredit {
     /// Packets that need credit and are still to come.
-    pub(super) fn expect(&mut self, packets: u32, bytes: u64) {
+    pub(super) fn expect_packets(&mut self, packets: u32, bytes: u64) {
         self.missing += packets;
         self.missing_bytes += bytes;
     }
@@ -45,7 +45,7 @@ impl PairCredit {
     }
 
     /// Gives a credit for so many bytes. Returns the count that it carries.
-    pub(super) fn credit(&mut self, bytes: u64) -> u32 {
+    pub(super) fn give_credit(&mut self, bytes: u64) -> u32 {
         self.outstanding += 1;
         self.bytes += bytes;
         self.given = self.given.wrapping_add(1);
@@ -53,18 +53,18 @@ impl PairCredit {
     }
 
     /// A packet that needs credit arrives, with so many bytes on the wire.
-    pub(super) fn answer(&mut self, bytes: u64) {
+    pub(super) fn count_answer(&mut self, bytes: u64) {
         self.missing -= 1;
         self.missing_bytes -= bytes;
         self.bytes = self.bytes.saturating_sub(bytes);
-        self.lose(1);
+        self.lose_credits(1);
     }
 
     /// So many credits are not out any more.
     ///
     /// Credit that was taken for lost and is used after all is not counted a second time: a sender then has a few credits more than
     /// it needs, and gets as many fewer later.
-    pub(super) fn lose(&mut self, credits: u32) {
+    pub(super) fn lose_credits(&mut self, credits: u32) {
         self.outstanding = self.outstanding.saturating_sub(credits);
         let most = if self.outstanding == 0 { 0 } else { self.missing_bytes };
         self.bytes = self.bytes.min(most);
@@ -75,12 +75,12 @@ impl PairCredit {
         // Time 0 stands for never.
         if self.written_off == Time::ZERO || now.saturating_sub(self.written_off) >= silence {
             self.written_off = now;
-            self.lose(u32::MAX);
+            self.lose_credits(u32::MAX);
         }
     }
 
     /// Credits that are out.
-    pub(super) fn outstanding(&self) -> u32 {
+    pub(super) fn outstanding_credits(&self) -> u32 {
         self.outstanding
     }
 }
@@ -95,7 +95,7 @@ pub(super) struct PairPermits {
 
 impl PairPermits {
     /// A credit with this count has come. One that was overtaken changes nothing.
-    pub(super) fn raise(&mut self, permitted: u32) {
+    pub(super) fn raise_permitted(&mut self, permitted: u32) {
         // Both counts wrap around: half of all numbers are ahead of any.
         if permitted.wrapping_sub(self.permitted) < 1 << 31 {
             self.permitted = permitted;
@@ -103,13 +103,13 @@ impl PairPermits {
     }
 
     /// Credits that are there to be used.
-    pub(super) fn unused(&self) -> u32 {
+    pub(super) fn unused_permits(&self) -> u32 {
         // Both numbers may have wrapped.
         self.permitted.wrapping_sub(self.used)
     }
 
     /// A packet leaves that needs credit.
-    pub(super) fn pay(&mut self) {
+    pub(super) fn pay_permit(&mut self) {
         self.used = self.used.wrapping_add(1);
     }
 }
@@ -121,32 +121,32 @@ mod tests {
     #[test]
     fn counts_wrap_around_and_a_credit_that_was_overtaken_changes_nothing() {
         let mut permits = PairPermits { permitted: u32::MAX - 1, used: u32::MAX - 1 };
-        permits.raise(2);
-        assert_eq!(permits.unused(), 4);
-        permits.raise(u32::MAX);
-        assert_eq!(permits.unused(), 4);
-        (0..4).for_each(|_| permits.pay());
-        assert_eq!((permits.unused(), permits.used), (0, 2));
+        permits.raise_permitted(2);
+        assert_eq!(permits.unused_permits(), 4);
+        permits.raise_permitted(u32::MAX);
+        assert_eq!(permits.unused_permits(), 4);
+        (0..4).for_each(|_| permits.pay_permit());
+        assert_eq!((permits.unused_permits(), permits.used), (0, 2));
     }
 
     #[test]
     fn credit_stands_for_what_is_missing_and_for_no_more() {
         let mut pair = PairCredit::default();
-        pair.expect(3, 1538 + 1538 + 100);
+        pair.expect_packets(3, 1538 + 1538 + 100);
         let sizes: Vec<u64> = std::iter::from_fn(|| {
             let bytes = pair.next_bytes(1538)?;
-            pair.credit(bytes);
+            pair.give_credit(bytes);
             Some(bytes)
         })
         .collect();
         assert_eq!(sizes, [1538, 1538, 100]);
         // The short one comes first.
-        pair.answer(100);
-        assert_eq!((pair.outstanding(), pair.bytes), (2, 3076));
+        pair.count_answer(100);
+        assert_eq!((pair.outstanding_credits(), pair.bytes), (2, 3076));
         pair.write_off(Time::us(1), Time::us(1));
-        assert_eq!((pair.outstanding(), pair.bytes, pair.next_bytes(1538)), (0, 0, Some(1538)));
-        pair.credit(1538);
+        assert_eq!((pair.outstanding_credits(), pair.bytes, pair.next_bytes(1538)), (0, 0, Some(1538)));
+        pair.give_credit(1538);
         pair.write_off(Time::us(1), Time::us(1));
-        assert_eq!(pair.outstanding(), 1, "once for all messages");
+        assert_eq!(pair.outstanding_credits(), 1, "once for all messages");
     }
 }

@@ -3,7 +3,7 @@
 use super::outgoing::{Outgoing, Rank, SenderEvent};
 use super::packets::{Grant, Resend};
 use super::pair::PairPermits;
-use super::{Budget, Pool, Shared, SirdParams, TimerKey, Unscheduled, timeout};
+use super::{Budget, Pool, Shared, SirdParams, TimerKey, Unscheduled, credit_timeout};
 use crate::endpoint::{Gone, HostContext};
 use crate::first_window::FirstWindowSchedule;
 use crate::message::Message;
@@ -45,7 +45,7 @@ impl Line {
     }
 
     /// The message with the fewest packets left of those that can send.
-    fn first(&self) -> Option<(u32, u64, u32)> {
+    fn first_sendable(&self) -> Option<(u32, u64, u32)> {
         let paying = self.paying.first().filter(|_| self.credited);
         self.ready.first().into_iter().chain(paying).min().copied()
     }
@@ -97,12 +97,12 @@ impl Sender {
         message: &Message,
         packets: u32,
     ) -> Option<FirstWindowSchedule> {
-        let budget = Budget::of(&self.params, context, message.dst);
+        let budget = Budget::for_peer(&self.params, context, message.dst);
         let asked = message.initial_window.share > 1 || message.initial_window.window.is_some();
         let short =
-            context.sizes.message_wire(message.bytes) <= budget.times(self.params.unscheduled_threshold);
+            context.sizes.message_wire(message.bytes) <= budget.times_bdp(self.params.unscheduled_threshold);
         let schedule = |packets_at_most| {
-            let slot = context.sizes.slot((context.path)(message.dst).bottleneck);
+            let slot = context.sizes.slot_time((context.path)(message.dst).bottleneck);
             FirstWindowSchedule::new(message.initial_window, packets_at_most, packets, slot, now)
         };
         if asked {
@@ -121,25 +121,26 @@ impl Sender {
 
     /// Lets the packets of the first window go whose time has come.
     pub(super) fn release_first_window(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(key) = self.messages.find((peer, id)) else { return };
+        let Some(key) = self.messages.find_key((peer, id)) else { return };
         let out = &mut self.messages[key];
         let Some(initial_window) = &mut out.initial_window else { return };
         let (first, count) =
-            initial_window.release(&mut shared.timers, now, TimerKey::InitialWindow(peer, id));
+            initial_window.release_and_arm(&mut shared.timers, now, TimerKey::InitialWindow(peer, id));
         out.released = first + count;
-        self.changed(&shared.context, key);
+        self.update_message(&shared.context, key);
     }
 
     /// The numbers of a message have changed: its credit is counted, and it stands where its rank is.
-    fn changed(&mut self, context: &HostContext, key: DefaultKey) {
+    fn update_message(&mut self, context: &HostContext, key: DefaultKey) {
         let out = &mut self.messages[key];
-        let (peer, id, held) = (out.message.dst, out.message.id, out.unused(&context.sizes));
+        let (peer, id, held) = (out.message.dst, out.message.id, out.unused_credit(&context.sizes));
         let before = std::mem::replace(&mut out.held, held);
         self.pool = self.pool + held - before;
         let pool = self.pools.entry(peer).or_default();
         pool.bytes = pool.bytes + held - before;
         let (order, bytes, fresh) = (out.order, out.packets, out.is_fresh());
-        let rank = out.pick_of(self.params.pool).map(|(_, pays)| Rank { remaining: out.remaining(), pays });
+        let rank =
+            out.pick_of(self.params.pool).map(|(_, pays)| Rank { remaining: out.remaining_packets(), pays });
         let ranked = std::mem::replace(&mut out.ranked, rank);
         if ranked == rank {
             return;
@@ -159,14 +160,14 @@ impl Sender {
                 line.fresh.insert((Reverse(bytes), order, id));
             }
         }
-        self.settle(peer);
+        self.update_line(peer);
     }
 
     /// Brings a receiver's line up to date after its packets, or the credit of its pool, have changed.
-    fn settle(&mut self, peer: HostId) {
+    fn update_line(&mut self, peer: HostId) {
         let Some(line) = self.lines.get_mut(&peer) else { return };
-        line.credited = self.pools.get(&peer).is_some_and(|held| held.permits.unused() > 0);
-        let active = line.first().is_some();
+        line.credited = self.pools.get(&peer).is_some_and(|held| held.permits.unused_permits() > 0);
+        let active = line.first_sendable().is_some();
         if active != line.active {
             line.active = active;
             self.active = if active { self.active + 1 } else { self.active - 1 };
@@ -182,59 +183,59 @@ impl Sender {
     fn with_permits(&mut self, context: &HostContext, peer: HostId, change: impl FnOnce(&mut PairPermits)) {
         let held = self.pools.entry(peer).or_default();
         let frame = u64::from(context.sizes.full_wire());
-        let before = u64::from(held.permits.unused()) * frame;
+        let before = u64::from(held.permits.unused_permits()) * frame;
         change(&mut held.permits);
-        let after = u64::from(held.permits.unused()) * frame;
+        let after = u64::from(held.permits.unused_permits()) * frame;
         held.bytes = held.bytes - before + after;
         self.pool = self.pool - before + after;
-        self.settle(peer);
+        self.update_line(peer);
     }
 
     /// The receiver has said something that brings a message on.
-    fn heard(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
+    fn mark_heard(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
         let out = &mut self.messages[key];
-        if out.idle.heard(now) {
+        if out.idle.mark_heard(now) {
             out.arm_timeout(shared, now);
         }
-        self.changed(&shared.context, key);
+        self.update_message(&shared.context, key);
     }
 
     /// Credit for another packet.
-    pub(super) fn credit(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
-        let Grant { permitted, .. } = Grant::read(packet);
+    pub(super) fn receive_credit(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let Grant { permitted, .. } = Grant::from_packet(packet);
         let pooled = self.params.pool == Pool::Pair;
         if pooled {
-            self.with_permits(&shared.context, packet.src, |permits| permits.raise(permitted));
+            self.with_permits(&shared.context, packet.src, |permits| permits.raise_permitted(permitted));
         }
-        let Some(key) = self.messages.find((packet.src, packet.message)) else { return };
+        let Some(key) = self.messages.find_key((packet.src, packet.message)) else { return };
         if pooled {
             self.messages[key].state.step(SenderEvent::Credit);
         } else {
-            self.messages[key].permit(permitted);
+            self.messages[key].raise_permission(permitted);
         }
-        self.heard(shared, now, key);
+        self.mark_heard(shared, now, key);
     }
 
     /// Packets that have not arrived have credit once more.
-    pub(super) fn resend(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
-        let Some(key) = self.messages.find((packet.src, packet.message)) else { return };
-        let Resend { first, missing } = Resend::read(packet);
-        self.messages[key].ask(first, first.saturating_add(missing), self.params.pool);
-        self.heard(shared, now, key);
+    pub(super) fn receive_resend(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let Some(key) = self.messages.find_key((packet.src, packet.message)) else { return };
+        let Resend { first, missing } = Resend::from_packet(packet);
+        self.messages[key].queue_repetitions(first, first.saturating_add(missing), self.params.pool);
+        self.mark_heard(shared, now, key);
     }
 
     /// The receiver has everything.
-    pub(super) fn finished(&mut self, shared: &mut Shared, packet: &Packet) {
+    pub(super) fn finish_message(&mut self, shared: &mut Shared, packet: &Packet) {
         let id = (packet.src, packet.message);
         if let Some(mut out) = self.messages.remove(id) {
             out.state.step(SenderEvent::Finished);
-            self.leave(&out);
-            shared.acknowledged(&out.message);
+            self.remove_counts(&out);
+            shared.report_acknowledged(&out.message);
         }
     }
 
     /// Takes a message that is gone out of all counts.
-    fn leave(&mut self, out: &Outgoing) {
+    fn remove_counts(&mut self, out: &Outgoing) {
         let (peer, id) = (out.message.dst, out.message.id);
         self.pool -= out.held;
         if let Some(pool) = self.pools.get_mut(&peer) {
@@ -244,26 +245,26 @@ impl Sender {
                 self.pools.remove(&peer);
             }
         }
-        self.outbound -= u32::from(out.remaining() > 0);
+        self.outbound -= u32::from(out.remaining_packets() > 0);
         if let (Some(rank), Some(line)) = (out.ranked, self.lines.get_mut(&peer)) {
             line.take_out(rank, (out.packets, out.order, id));
-            self.settle(peer);
+            self.update_line(peer);
         }
     }
 
     /// Announces a message again after silence: the announcement, or the receiver's last packet, may be lost.
     pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(key) = self.messages.find((peer, id)) else { return };
+        let Some(key) = self.messages.find_key((peer, id)) else { return };
         let out = &mut self.messages[key];
         let credited = self.lines.get(&peer).is_some_and(|line| line.credited);
         let held = out.ranked.is_some_and(|rank| !rank.pays || credited)
             || out.initial_window.as_ref().is_some_and(|w| w.next().is_some());
-        let timeout = out.timeout();
-        if !out.idle.expired(&mut shared.timers, now, held, timeout, TimerKey::Idle(peer, id)) {
+        let timeout = out.announce_timeout();
+        if !out.idle.has_expired(&mut shared.timers, now, held, timeout, TimerKey::Idle(peer, id)) {
             return;
         }
         out.state.step(SenderEvent::IdleTimeout);
-        let request = out.request(&shared.context);
+        let request = out.request_packet(&shared.context);
         shared.control.push_back(request);
         out.arm_timeout(shared, now);
     }
@@ -272,7 +273,7 @@ impl Sender {
     /// §4.4
     fn next_receiver(&mut self) -> Option<HostId> {
         let shortest = self.lines.iter().filter(|(_, line)| line.active);
-        let shortest = shortest.map(|(peer, line)| (line.first(), *peer)).min()?.1;
+        let shortest = shortest.map(|(peer, line)| (line.first_sendable(), *peer)).min()?.1;
         // Without others no receiver runs up a claim.
         if self.active == 1 {
             return Some(shortest);
@@ -298,22 +299,22 @@ impl Sender {
 
 impl SendingHalf<TimerKey> for Sender {
     /// SIRD §4.3: a short message begins at once, a long one asks.
-    fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
-        let packets = shared.context.sizes.packets(message.bytes) as u32;
+    fn open_message(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+        let packets = shared.context.sizes.packets_of(message.bytes) as u32;
         let initial_window = self.first_window(&shared.context, now, message, packets);
         let path = (shared.context.path)(message.dst);
-        let timeout = (timeout(&self.params, &path), &path);
+        let timeout = (credit_timeout(&self.params, &path), &path);
         self.opened += 1;
         let out = Outgoing::new(message, (packets, self.opened), initial_window, timeout, now);
         if out.window == 0 {
-            let request = out.request(&shared.context);
+            let request = out.request_packet(&shared.context);
             shared.control.push_back(request);
         }
         let key = self.messages.insert((message.dst, message.id), out);
         self.outbound += 1;
         if self.params.pool == Pool::Pair {
             // Credit that another message asked for may be its own.
-            self.changed(&shared.context, key);
+            self.update_message(&shared.context, key);
         }
         self.release_first_window(shared, now, message.dst, message.id);
         self.messages[key].arm_timeout(shared, now);
@@ -324,24 +325,24 @@ impl SendingHalf<TimerKey> for Sender {
         let line = &self.lines[&peer];
         let fresh = line.fresh.first().map(|(_, _, id)| *id);
         // A message that its receiver does not know is announced by its first packet.
-        let id = fresh.or_else(|| line.first().map(|(_, _, id)| id))?;
-        let key = self.messages.find((peer, id))?;
+        let id = fresh.or_else(|| line.first_sendable().map(|(_, _, id)| id))?;
+        let key = self.messages.find_key((peer, id))?;
         let frame = u64::from(shared.context.sizes.full_wire());
         let (several, priorities) = (self.outbound >= 2, self.params.priorities);
-        let budget = Budget::of(&self.params, &shared.context, peer);
+        let budget = Budget::for_peer(&self.params, &shared.context, peer);
         let out = &mut self.messages[key];
         let (index, pays) = out.pick_of(self.params.pool)?;
-        let (had, unused) = (out.remaining(), out.held);
+        let (had, unused) = (out.remaining_packets(), out.held);
         // Unused credit once this packet has been paid for. SIRD §4.2
-        let paid = if pays { frame } else { out.price(&shared.context.sizes, index).min(unused) };
+        let paid = if pays { frame } else { out.credit_price(&shared.context.sizes, index).min(unused) };
         let left = self.pool - paid;
-        let congested = several && left > budget.times(self.params.sender_threshold);
-        let packet = out.depart(&shared.context, now, index, congested, priorities);
-        self.outbound -= u32::from(had > 0 && out.remaining() == 0);
+        let congested = several && left > budget.times_bdp(self.params.sender_threshold);
+        let packet = out.send_packet(&shared.context, now, index, congested, priorities);
+        self.outbound -= u32::from(had > 0 && out.remaining_packets() == 0);
         if pays {
-            self.with_permits(&shared.context, peer, PairPermits::pay);
+            self.with_permits(&shared.context, peer, PairPermits::pay_permit);
         }
-        self.changed(&shared.context, key);
+        self.update_message(&shared.context, key);
         Some(packet)
     }
 
@@ -351,18 +352,18 @@ impl SendingHalf<TimerKey> for Sender {
     }
 
     /// The receiver is gone.
-    fn forget(&mut self, shared: &mut Shared, from: Gone) {
-        let gone = self.messages.forget(from);
-        gone.iter().for_each(|out| self.leave(out));
+    fn forget_messages(&mut self, shared: &mut Shared, from: Gone) {
+        let gone = self.messages.forget_gone(from);
+        gone.iter().for_each(|out| self.remove_counts(out));
         if let Gone::Peer(peer) = from
             && let Some(held) = self.pools.remove(&peer)
         {
             self.pool -= held.bytes;
         }
-        shared.fail(gone.iter().map(|out| out.message));
+        shared.fail_messages(gone.iter().map(|out| out.message));
     }
 
-    fn live(&self) -> usize {
+    fn live_messages(&self) -> usize {
         self.messages.len()
     }
 }

@@ -113,14 +113,14 @@ impl Acknowledger {
     }
 
     /// Nothing more will come.
-    pub(crate) fn close(&mut self) {
+    pub(crate) fn finish_sequence(&mut self) {
         self.state.step(ReceiverEvent::Last);
     }
 
     /// A packet arrives, with number `sequence`. If marks began or ended with it, the packets before it are
     /// acknowledged first, so that every acknowledgement speaks of marked packets or of others. RFC 8257 §3.2
     #[inline]
-    pub(crate) fn take<K: TimerKey, F: Fn(&mut Packet)>(
+    pub(crate) fn process_packet<K: TimerKey, F: Fn(&mut Packet)>(
         &mut self,
         to: &mut Towards<'_, K, F>,
         now: Time,
@@ -131,12 +131,12 @@ impl Acknowledger {
         let changed = ce != self.ce;
         if changed {
             if self.owed > 0 {
-                self.send(to, self.owed_echo(now, rules));
+                self.send_owed(to, self.owed_echo(now, rules));
             }
             self.ce = ce;
         }
         // MPTCP's data packets carry these two in the same fields as TCP's.
-        let Data { index, left, .. } = Data::read(packet);
+        let Data { index, left, .. } = Data::from_packet(packet);
         // RFC 5681 §4.2: a packet that fills part of a gap is answered at once, so it does not count as in order.
         let in_order = sequence == self.arrived.next() && !self.arrived.has_holes();
         let first = self.arrived.insert(sequence);
@@ -152,7 +152,7 @@ impl Acknowledger {
 
     /// Acknowledges a packet, at once if that is `urgent`.
     #[inline]
-    pub(crate) fn answer<K: TimerKey, F: Fn(&mut Packet)>(
+    pub(crate) fn answer_packet<K: TimerKey, F: Fn(&mut Packet)>(
         &mut self,
         to: &mut Towards<'_, K, F>,
         now: Time,
@@ -163,8 +163,9 @@ impl Acknowledger {
         if urgent || !taken.in_order || taken.changed || quick {
             // RFC 7323 §4.3 echoes the last packet in order here. The packet's own time is echoed instead, so
             // that repetitions are measured.
-            let echo = if taken.in_order { self.owed_echo(now, rules) } else { Data::read(packet).left };
-            self.send(to, echo);
+            let echo =
+                if taken.in_order { self.owed_echo(now, rules) } else { Data::from_packet(packet).left };
+            self.send_owed(to, echo);
         } else {
             self.put_off(to, now.saturating_add(rules.delay));
         }
@@ -179,12 +180,12 @@ impl Acknowledger {
         // An earlier timer that is armed comes first, and arms this one if it is still needed.
         if self.due < self.armed {
             self.armed = self.due;
-            to.shared.timers.arm(self.due, to.timer);
+            to.shared.timers.arm_deadline(self.due, to.timer);
         }
     }
 
     /// The deadline `at` has come: the owed acknowledgement has been put off for as long as it may.
-    pub(crate) fn overdue<K: TimerKey, F: Fn(&mut Packet)>(
+    pub(crate) fn handle_overdue<K: TimerKey, F: Fn(&mut Packet)>(
         &mut self,
         to: &mut Towards<'_, K, F>,
         (at, now): (Time, Time),
@@ -200,7 +201,7 @@ impl Acknowledger {
             return;
         }
         if self.due <= now {
-            self.send(to, self.owed_echo(now, rules));
+            self.send_owed(to, self.owed_echo(now, rules));
         } else {
             self.put_off(to, self.due);
         }
@@ -217,14 +218,14 @@ impl Acknowledger {
 
     /// Acknowledges everything that has arrived.
     #[inline]
-    fn send<K: TimerKey, F: Fn(&mut Packet)>(&mut self, to: &mut Towards<'_, K, F>, echo: Time) {
-        self.acknowledge(to, self.last, echo);
+    fn send_owed<K: TimerKey, F: Fn(&mut Packet)>(&mut self, to: &mut Towards<'_, K, F>, echo: Time) {
+        self.push_ack(to, self.last, echo);
         self.owed = 0;
         self.state.step(ReceiverEvent::Acknowledged);
     }
 
     /// Acknowledges the arrivals, owed or not.
-    pub(crate) fn acknowledge<K: TimerKey, F: Fn(&mut Packet)>(
+    pub(crate) fn push_ack<K: TimerKey, F: Fn(&mut Packet)>(
         &self,
         to: &mut Towards<'_, K, F>,
         index: u32,
@@ -233,9 +234,9 @@ impl Acknowledger {
         // `set_sack` fills in the blocks.
         let ack = Ack { index, arrived: self.arrived.next(), blocks: 0, block: 0, window: 0, echo };
         let mut ack = to.shared.control_view(ack, to.peer, to.message, self.tag, self.entropy);
-        ack.set_sack(self.arrived.report());
+        ack.set_sack(self.arrived.reported_blocks());
         // RFC 8257 §3.2: the packets that it answers were all marked, or none was.
-        ack.flags = PacketFlags::when(self.ce, PacketFlags::ECE);
+        ack.flags = PacketFlags::only_if(self.ce, PacketFlags::ECE);
         (to.complete)(&mut ack);
         to.shared.control.push_back(ack);
     }

@@ -67,7 +67,7 @@ pub(crate) enum Pick {
 impl Connection {
     pub(crate) fn new(controllers: &Controllers, flow: &Flow) -> Self {
         let Controllers { rules, connection: params, .. } = controllers;
-        let control = controllers.make(flow);
+        let control = controllers.make_controller(flow);
         Connection {
             state: SenderState::Connecting,
             marks: control.uses_marks(),
@@ -128,10 +128,10 @@ impl Connection {
     }
 
     /// Values for the probes of every connection.
-    pub(crate) fn probe(&self, found: &mut Sink<'_>) {
+    pub(crate) fn probe_values(&self, found: &mut Sink<'_>) {
         found(&probes::WINDOW, self.window.cwnd);
         found(&probes::IN_FLIGHT, f64::from(self.pipe()));
-        if let Some(rtt) = self.rtt.smoothed() {
+        if let Some(rtt) = self.rtt.smoothed_rtt() {
             found(&probes::SMOOTHED_RTT, rtt.as_secs_f64());
         }
     }
@@ -143,7 +143,7 @@ impl Connection {
     }
 
     /// The packet that may leave next; `has_data` is true if there are packets never sent. RFC 6675 §4
-    pub(crate) fn pick(&mut self, has_data: bool) -> Option<Pick> {
+    pub(crate) fn pick_packet(&mut self, has_data: bool) -> Option<Pick> {
         let room = self.has_room();
         if !room && !self.forced {
             return None;
@@ -167,19 +167,19 @@ impl Connection {
 
     /// A packet leaves. Returns its sequence number.
     #[inline]
-    pub(crate) fn depart(&mut self, now: Time, pick: Pick) -> u32 {
+    pub(crate) fn record_departure(&mut self, now: Time, pick: Pick) -> u32 {
         // Before the board counts the packet: the sampler adds it.
-        let departed = self.rate.depart(now, self.pipe());
+        let departed = self.rate.record_departure(now, self.pipe());
         let index = match pick {
             Pick::New => self.board.next(),
             Pick::Again(index) => index,
         };
         match pick {
             Pick::New => self.board.push(departed),
-            Pick::Again(index) => self.board.repeat(index, departed),
+            Pick::Again(index) => self.board.repeat_packet(index, departed),
         }
         self.forced = false;
-        self.prr.sent();
+        self.prr.count_sent();
         index
     }
 
@@ -192,7 +192,7 @@ impl Connection {
 
     /// The retransmission timer's deadline, if it has to be armed: an earlier one that is armed looks again.
     #[inline]
-    pub(crate) fn rearmed(&mut self) -> Option<Time> {
+    pub(crate) fn rearm_deadline(&mut self) -> Option<Time> {
         let at = self.deadline.filter(|&at| at < self.armed)?;
         self.armed = at;
         Some(at)
@@ -200,11 +200,11 @@ impl Connection {
 
     /// Records if the window holds back data; `has_data` is true if there is more to send.
     #[inline]
-    pub(crate) fn account(&mut self, now: Time, has_data: bool) {
+    pub(crate) fn account_usage(&mut self, now: Time, has_data: bool) {
         self.arm_timeout(now);
         let has_room = self.has_room();
         let (una, next) = (self.board.una(), self.board.next());
-        self.usage.note(una, next, self.board.outstanding(), has_data && !has_room);
+        self.usage.note_flight(una, next, self.board.outstanding(), has_data && !has_room);
         // A full window is not a lack of data: samples then are the path's.
         if !has_data && has_room {
             self.rate.lacks_data(self.pipe());
@@ -221,7 +221,7 @@ impl Connection {
             return;
         }
         let Connection { board, rate, control, window, .. } = self;
-        board.lose_all(|departed| control.packet_lost(window, &rate.lose(departed, 0), now));
+        board.lose_all(|departed| control.packet_lost(window, &rate.record_loss(departed, 0), now));
         let una = self.board.una();
         // RFC5681 §3.1: the threshold falls once for the same data.
         if self.timed_out != Some(una) {

@@ -24,14 +24,14 @@ pub(crate) enum Heard {
 impl Connection {
     /// Takes in an acknowledgement of an established connection whose packets end before `end`. `siblings` are
     /// the subflows of its message, for controllers that are coupled.
-    pub(crate) fn acknowledge(
+    pub(crate) fn process_ack(
         &mut self,
         now: Time,
         packet: &Packet,
         end: u32,
         siblings: &[Sibling],
     ) -> Heard {
-        let arrived = packets::Ack::read(packet).arrived;
+        let arrived = packets::Ack::from_packet(packet).arrived;
         // RFC 9293 §3.10.7.4: an acknowledgement of something not yet sent is dropped.
         if arrived > self.board.next() {
             return Heard::Stray;
@@ -40,9 +40,9 @@ impl Connection {
         let (pipe_before, phase) = (self.pipe(), self.phase());
         let mut delivery = Delivery::default();
         // Cumulative first: `sack` cuts off the part of a block that is below the new `una`.
-        let acked = self.board.acknowledge(arrived, &mut delivery);
+        let acked = self.board.acknowledge_below(arrived, &mut delivery);
         if self.selective {
-            packet.sack().for_each(|block| self.board.sack(block, &mut delivery));
+            packet.sack_blocks().for_each(|block| self.board.sack_block(block, &mut delivery));
         }
         if self.board.una() == end {
             // The controller does not hear of the last acknowledgement: it has nothing left to decide.
@@ -51,12 +51,12 @@ impl Connection {
         }
         // RFC 7323 §4.1: an acknowledgement without news does not measure, as it may echo an
         // old time. News in a SACK block counts here.
-        let rtt = (delivery.packets > 0).then(|| self.measure(now, packet)).flatten();
+        let rtt = (delivery.packets > 0).then(|| self.measure_rtt(now, packet)).flatten();
         // Losses first: a controller hears of them before it hears of the acknowledgement.
         let lost = self.find_losses(now, acked, packet, end, delivery.packets);
-        let mut ack = self.summary((now, packet), (acked, &delivery, lost, rtt), (pipe_before, phase));
+        let mut ack = self.summarise_ack((now, packet), (acked, &delivery, lost, rtt), (pipe_before, phase));
         ack.siblings = siblings;
-        self.control.acknowledged(&mut self.window, &ack);
+        self.control.handle_ack(&mut self.window, &ack);
         if acked > 0 {
             // Cleared before `rto()`, which includes the back-off. RFC 6298 §5.2, §5.3: new data restarts the
             // timer, and stops it when nothing is outstanding.
@@ -66,31 +66,31 @@ impl Connection {
             // Before `respond`: the acknowledgement that ends one recovery may show the loss that begins the next.
             self.leave_phase(now);
         }
-        self.respond(&ack);
+        self.respond_to_ack(&ack);
         Heard::Some
     }
 
-    fn summary(
+    fn summarise_ack(
         &mut self,
         (now, packet): (Time, &Packet),
         (acked, delivery, lost, rtt): (u32, &Delivery, u32, Option<Time>),
         (pipe_before, phase): (u32, Phase),
     ) -> Ack<'static> {
-        let ece = self.marks && packet.flags.has(PacketFlags::ECE);
-        let rate = self.rate.deliver(now, delivery, ece, self.rtt.min());
+        let ece = self.marks && packet.flags.has_all(PacketFlags::ECE);
+        let rate = self.rate.record_delivery(now, delivery, ece, self.rtt.min_rtt());
         Ack {
             now,
             una: self.board.una(),
             next: self.board.next(),
             acked,
             delivered: delivery.packets,
-            delivered_total: self.rate.delivered(),
+            delivered_total: self.rate.total_delivered(),
             repaired: delivery.repaired,
             lost,
             ece,
             rtt,
-            srtt: self.rtt.smoothed().unwrap_or_default(),
-            min_rtt: self.rtt.min(),
+            srtt: self.rtt.smoothed_rtt().unwrap_or_default(),
+            min_rtt: self.rtt.min_rtt(),
             pipe_before,
             pipe: self.pipe(),
             limited: self.usage.is_limited(),
@@ -101,18 +101,18 @@ impl Connection {
     }
 
     /// The echo names the copy that arrived, so repetitions measure as well as first copies do. RFC 7323 §4
-    pub(crate) fn measure(&mut self, now: Time, packet: &Packet) -> Option<Time> {
-        let echo = packets::Ack::read(packet).echo;
+    pub(crate) fn measure_rtt(&mut self, now: Time, packet: &Packet) -> Option<Time> {
+        let echo = packets::Ack::from_packet(packet).echo;
         // Only this host's clock wrote the time, so one that is yet to come is not an echo of it.
         let rtt = (echo <= now).then(|| now - echo)?;
-        self.rtt.sample(rtt);
+        self.rtt.add_sample(rtt);
         Some(rtt)
     }
 
     /// Declares one packet lost, if it is on its way for the first time. Returns true if it was.
-    fn lose(&mut self, now: Time, index: u32, news: u32) -> bool {
-        let departed = self.board.lose(index);
-        let lost = departed.map(|departed| self.rate.lose(departed, news));
+    fn declare_lost(&mut self, now: Time, index: u32, news: u32) -> bool {
+        let departed = self.board.declare_lost(index);
+        let lost = departed.map(|departed| self.rate.record_loss(departed, news));
         lost.iter().for_each(|lost| self.control.packet_lost(&self.window, lost, now));
         lost.is_some()
     }
@@ -124,7 +124,7 @@ impl Connection {
             let Connection { board, rate, control, window, .. } = self;
             let found =
                 // `news` are added by hand: the sampler takes this acknowledgement in only afterwards.
-                board.detect_losses(|departed| control.packet_lost(window, &rate.lose(departed, news), now));
+                board.detect_losses(|departed| control.packet_lost(window, &rate.record_loss(departed, news), now));
             // RFC 6582 §3.2: partial, if it acknowledges data but not all that was sent before the recovery.
             let partial = self.resends && acked > 0 && una < self.point && self.phase() == Phase::Recovery;
             // Decision 59: sent for every partial acknowledgement, five packets a message were repeated for nothing.
@@ -132,7 +132,7 @@ impl Connection {
             self.forced |= sends;
             // The first missing packet is declared lost only if there is nothing else to send.
             let nothing_else = sends && self.board.next_lost().is_none() && self.board.next() == end;
-            return found + u32::from(nothing_else && self.lose(now, una, news));
+            return found + u32::from(nothing_else && self.declare_lost(now, una, news));
         }
         match self.phase() {
             // The time-out has declared everything lost already.
@@ -141,7 +141,7 @@ impl Connection {
             Phase::Recovery if acked > 0 && una < self.point => {
                 // The packets that it acknowledges no longer inflate the window, and one is added back.
                 self.duplicates = self.duplicates.saturating_sub(acked) + 1;
-                let lost = self.lose(now, una, news);
+                let lost = self.declare_lost(now, una, news);
                 self.forced |= lost;
                 u32::from(lost)
             }
@@ -149,12 +149,12 @@ impl Connection {
                 self.duplicates = 0;
                 0
             }
-            phase if packets::Ack::read(packet).arrived == una && self.board.outstanding() > 0 => {
+            phase if packets::Ack::from_packet(packet).arrived == una && self.board.outstanding() > 0 => {
                 // The network may duplicate acknowledgements, but no more packets can have left it than are outstanding.
                 self.duplicates = (self.duplicates + 1).min(self.board.outstanding());
                 // The third alone: further ones only inflate the window.
                 let third = phase != Phase::Recovery && self.duplicates == DUP_ACKS;
-                u32::from(third && self.lose(now, una, news))
+                u32::from(third && self.declare_lost(now, una, news))
             }
             _ => 0,
         }
@@ -182,47 +182,47 @@ impl Connection {
         }
         (self.duplicates, self.forced) = (0, false);
         self.state.step(SenderEvent::Repaired);
-        self.control.recovered(&mut self.window, now);
+        self.control.finish_recovery(&mut self.window, now);
     }
 
     /// Losses come before marks, marks before growth.
-    fn respond(&mut self, ack: &Ack) {
+    fn respond_to_ack(&mut self, ack: &Ack) {
         let phase = self.phase();
         let calm = matches!(phase, Phase::Open | Phase::Reducing);
         // A loss found beyond the end of the last recovery begins another.
         if calm && self.board.next_lost().is_some() {
             // As it was before this acknowledgement: the flight in which the loss happened. RFC 5681 §3.1
             let flight = f64::from(self.board.outstanding() + ack.acked).min(self.window.cwnd);
-            let target = self.control.lost(&self.window, flight, ack.now);
-            self.begin(SenderEvent::LossFound, target);
+            let target = self.control.window_after_loss(&self.window, flight, ack.now);
+            self.begin_reduction(SenderEvent::LossFound, target);
             // RFC 6675 §5 (4.3): the first repetition leaves at once, even if the window is full.
             self.forced = true;
         } else if ack.ece && phase == Phase::Open {
             // The lower limit must not raise a window that is already below it.
             let least = self.min_window.min(self.window.cwnd);
-            let target = self.control.marked(&self.window, ack).max(least);
-            self.begin(SenderEvent::Marked, target);
+            let target = self.control.window_after_mark(&self.window, ack).max(least);
+            self.begin_reduction(SenderEvent::Marked, target);
         // RFC 3168 §6.1.2: an acknowledgement that echoes a mark should not increase the window.
         } else if !ack.ece
             && ack.acked > 0
             && matches!(phase, Phase::Open | Phase::Loss)
             && self.usage.allows_growth(&self.window)
         {
-            self.control.grow(&mut self.window, ack);
+            self.control.grow_window(&mut self.window, ack);
         }
         // Asked again, as `begin` may have changed the phase.
         let reducing = matches!(self.phase(), Phase::Recovery | Phase::Reducing);
         if reducing && self.proportional {
             // RFC 6937 §3: without SACK, a duplicate stands for one packet that has arrived.
             let delivered = if self.selective { ack.delivered } else { ack.acked.max(1) };
-            let window = self.prr.window(delivered, ack.repaired, self.pipe(), self.window.ssthresh);
+            let window = self.prr.reduced_window(delivered, ack.repaired, self.pipe(), self.window.ssthresh);
             self.window.cwnd = window;
         }
     }
 
-    fn begin(&mut self, event: SenderEvent, target: f64) {
+    fn begin_reduction(&mut self, event: SenderEvent, target: f64) {
         // Linux's `prior_cwnd`, where RFC 6937 §3 has the data in flight (RecoverFS). It divides, so at least one.
-        self.prr.begin(self.window.cwnd.max(1.0));
+        self.prr.begin_reduction(self.window.cwnd.max(1.0));
         if !self.owns_window {
             self.window.ssthresh = target;
         }

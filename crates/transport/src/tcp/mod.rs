@@ -85,12 +85,12 @@ impl<C: CongestionControl> Transport for Tcp<C> {
     const PROBES: &'static [GaugeInfo] = C::PROBES;
     const REVISION: u32 = C::REVISION;
 
-    fn endpoint(params: &Self::Params, context: HostContext) -> TcpEndpoint {
+    fn make_endpoint(params: &Self::Params, context: HostContext) -> TcpEndpoint {
         let usual = AckRules::new(&params.connection);
         // A controller that follows the delay must not take an acknowledgement that was put off for a queue.
         let rules = if C::COUNTS_ACK_DELAY { usual } else { usual.without_the_wait() };
         Machine::new(
-            Sender::new(Controllers::of::<C>(params)),
+            Sender::new(Controllers::for_transport::<C>(params)),
             Receiver::new(&params.connection, rules),
             context,
         )
@@ -102,11 +102,11 @@ impl<C: CongestionControl> Controlled for Tcp<C> {
 }
 
 impl<C: CongestionControl> Promised for Tcp<C> {
-    fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
+    fn make_promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
         // BBR starts with four packets at least, also if `initial_window` is smaller.
         let initial = params.connection.initial_window.max(C::LEAST_INITIAL_WINDOW.into());
         // A lost tail waits for the timer.
-        let rounds = C::rounds(packets, initial);
+        let rounds = C::rounds_to_fill(packets, initial);
         let repair = path.max_rtt * 4;
         Promises { repair: repair + params.connection.min_rto + path.max_rtt, ramp: path.base_rtt * rounds }
     }
@@ -139,24 +139,24 @@ impl TwoSided for Halves {
     type Sender = Sender;
     type Receiver = Receiver;
 
-    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+    fn route_packet(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
         let Machine { sender, receiver, shared } = machine;
         match packet.kind {
-            PacketKind::Data => receiver.data(shared, now, packet),
-            PacketKind::Ack => sender.acknowledgement(shared, now, packet),
+            PacketKind::Data => receiver.receive_data(shared, now, packet),
+            PacketKind::Ack => sender.receive_ack(shared, now, packet),
             // TCP's SYN is packet kind `Rts`: see `packets.rs`.
-            PacketKind::Rts => receiver.syn(shared, packet),
+            PacketKind::Rts => receiver.receive_syn(shared, packet),
             _ => {}
         }
     }
 
-    fn expired(machine: &mut Machine<Self>, at: Time, now: Time, key: TimerKey) {
+    fn handle_deadline(machine: &mut Machine<Self>, at: Time, now: Time, key: TimerKey) {
         let Machine { sender, receiver, shared } = machine;
         match key {
-            TimerKey::Retransmit(peer, id) => sender.expired(shared, at, now, (peer, id)),
-            TimerKey::Pace(peer, id) => sender.paced((peer, id)),
-            TimerKey::InitialWindow(peer, id) => sender.release(shared, now, (peer, id)),
-            TimerKey::Ack(peer, id) => receiver.overdue(shared, at, now, (peer, id)),
+            TimerKey::Retransmit(peer, id) => sender.handle_expiry(shared, at, now, (peer, id)),
+            TimerKey::Pace(peer, id) => sender.pace_due((peer, id)),
+            TimerKey::InitialWindow(peer, id) => sender.release_first_window(shared, now, (peer, id)),
+            TimerKey::Ack(peer, id) => receiver.handle_overdue(shared, at, now, (peer, id)),
         }
     }
 }

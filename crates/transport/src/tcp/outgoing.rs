@@ -44,12 +44,12 @@ impl Outgoing {
         now: Time,
         message: &Message,
     ) -> Self {
-        let flow = Flow::of(message, context, now, &controllers.connection);
+        let flow = Flow::from_message(message, context, now, &controllers.connection);
         Outgoing {
             message: *message,
             packets: flow.packets,
             connection: Connection::new(controllers, &flow),
-            edge: controllers.connection.edge(),
+            edge: controllers.connection.initial_edge(),
             initial_window: None,
             released: 0,
             pace: now,
@@ -59,18 +59,18 @@ impl Outgoing {
     }
 
     /// Data may flow from now on: opens the first window.
-    pub(super) fn establish(&mut self, controllers: &Controllers, context: &HostContext, now: Time) {
+    pub(super) fn open_first_window(&mut self, controllers: &Controllers, context: &HostContext, now: Time) {
         let (initial_window, settled) = first_window(controllers, &self.message, context, self.packets, now);
-        self.connection.establish(initial_window.window(), settled);
+        self.connection.establish(initial_window.window_packets(), settled);
         self.initial_window = Some(initial_window);
         // The sender calls `release` again for the time of the rest.
-        self.release(now);
+        self.release_first_window(now);
     }
 
     /// Releases the packets of the first window whose time has come; returns the time of the next release.
-    pub(super) fn release(&mut self, now: Time) -> Option<Time> {
+    pub(super) fn release_first_window(&mut self, now: Time) -> Option<Time> {
         let initial_window = self.initial_window.as_mut()?;
-        self.released += initial_window.take(now).1;
+        self.released += initial_window.take_released(now).1;
         initial_window.next()
     }
 
@@ -81,53 +81,53 @@ impl Outgoing {
             return false;
         };
         // An unresponsive application stalls after its first window. AMRT §VIII-D
-        let end = if self.message.responsive { self.packets } else { initial_window.window() };
+        let end = if self.message.responsive { self.packets } else { initial_window.window_packets() };
         // Once the whole first window is out, the congestion window alone decides.
         let released = initial_window.next().is_none() || next < self.released;
         next < end && next < self.edge && released
     }
 
     #[inline]
-    pub(super) fn pick(&mut self) -> Option<Pick> {
+    pub(super) fn pick_packet(&mut self) -> Option<Pick> {
         let has_data = self.has_data();
-        self.connection.pick(has_data)
+        self.connection.pick_packet(has_data)
     }
 
     /// The next packet, for a wire that is free now.
-    pub(super) fn poll(&mut self, context: &HostContext, now: Time) -> Poll {
-        let Some(pick) = self.pick() else { return Poll::Nothing };
-        if let Some(gap) = self.connection.control.gap() {
+    pub(super) fn poll_packet(&mut self, context: &HostContext, now: Time) -> Poll {
+        let Some(pick) = self.pick_packet() else { return Poll::Nothing };
+        if let Some(gap) = self.connection.control.packet_gap() {
             if now < self.pace {
                 return Poll::Later(self.pace);
             }
             // From the actual departure: time lost in waiting for the wire is not made up for by a burst.
             self.pace = now.saturating_add(gap);
         }
-        let index = self.connection.depart(now, pick);
+        let index = self.connection.record_departure(now, pick);
         // Packets that the receive window holds back count as data: the sender does not lack it.
         let more = self.connection.board.next() < self.packets;
-        self.connection.account(now, more);
-        Poll::Send(self.data(context, index, pick != Pick::New, now))
+        self.connection.account_usage(now, more);
+        Poll::Send(self.make_data(context, index, pick != Pick::New, now))
     }
 
     #[inline]
-    fn data(&self, context: &HostContext, index: u32, again: bool, now: Time) -> Packet {
-        let first_window = self.initial_window.as_ref().map_or(1, FirstWindowSchedule::window);
+    fn make_data(&self, context: &HostContext, index: u32, again: bool, now: Time) -> Packet {
+        let first_window = self.initial_window.as_ref().map_or(1, FirstWindowSchedule::window_packets);
         let packet = context.data_packet(&self.message, index, first_window);
-        let mut packet = Data { left: now, ..Data::read(&packet) }.on(packet);
+        let mut packet = Data { left: now, ..Data::from_packet(&packet) }.put_on(packet);
         packet.ecn = if self.connection.marks { Ecn::Ect } else { Ecn::NotEct };
-        packet.flags = PacketFlags::when(again, PacketFlags::AGAIN);
+        packet.flags = PacketFlags::only_if(again, PacketFlags::AGAIN);
         packet
     }
 
     /// Takes in an acknowledgement. Returns true if everything is acknowledged.
     #[inline]
-    pub(super) fn acknowledge(&mut self, now: Time, packet: &Packet) -> bool {
-        match self.connection.acknowledge(now, packet, self.packets, &[]) {
+    pub(super) fn process_ack(&mut self, now: Time, packet: &Packet) -> bool {
+        match self.connection.process_ack(now, packet, self.packets, &[]) {
             Heard::Stray => false,
             Heard::All => true,
             Heard::Some => {
-                let Ack { arrived, window, .. } = Ack::read(packet);
+                let Ack { arrived, window, .. } = Ack::from_packet(packet);
                 // An acknowledgement that was overtaken must not move the edge back.
                 self.edge = self.edge.max(arrived.saturating_add(window));
                 false
@@ -159,17 +159,22 @@ pub(crate) fn first_window(
         true => context.bdp_packets(&path, &message.initial_window),
         false => controllers.initial_window(),
     };
-    let slot = context.sizes.slot(path.bottleneck);
+    let slot = context.sizes.slot_time(path.bottleneck);
     (FirstWindowSchedule::new(message.initial_window, window, packets, slot, now), shared)
 }
 
 impl Flow {
     /// Properties of a message opened now, for its controller.
-    pub(crate) fn of(message: &Message, context: &HostContext, now: Time, params: &ConnectionParams) -> Flow {
+    pub(crate) fn from_message(
+        message: &Message,
+        context: &HostContext,
+        now: Time,
+        params: &ConnectionParams,
+    ) -> Flow {
         Flow {
             start: now,
             bytes: message.bytes,
-            packets: context.sizes.packets(message.bytes) as u32,
+            packets: context.sizes.packets_of(message.bytes) as u32,
             payload: context.sizes.payload,
             deadline: message.deadline,
             rtt: params.prime_rtt.then(|| (context.path)(message.dst).base_rtt),

@@ -1,6 +1,6 @@
 //! Parameters of the connection machine, the two fidelity presets, and how a controller's join them.
 
-use headway_params::{ParamError, ParamKind, ParamSpec, ParamValue, Params, rebased};
+use headway_params::{ParamError, ParamKind, ParamSpec, ParamValue, Params, rebase_preset};
 use headway_units::Time;
 
 headway_params::choice! {
@@ -102,7 +102,7 @@ headway_params::params! {
 
 impl ConnectionParams {
     /// First packet that a receiver does not take from a sender that has heard nothing.
-    pub(crate) fn edge(&self) -> u32 {
+    pub(crate) fn initial_edge(&self) -> u32 {
         if self.receive_window == 0 { u32::MAX } else { self.receive_window as u32 }
     }
 }
@@ -112,11 +112,11 @@ pub trait ByPreset: Params {
     /// The preset that stands where a scenario does not say.
     const USUAL: Preset = Preset::PaperNs2;
     /// The values of a preset.
-    fn of(preset: Preset) -> Self;
+    fn from_preset(preset: Preset) -> Self;
 }
 
 impl ByPreset for ConnectionParams {
-    fn of(preset: Preset) -> Self {
+    fn from_preset(preset: Preset) -> Self {
         match preset {
             Preset::PaperNs2 => ConnectionParams::default(),
             Preset::Linux419 => ConnectionParams {
@@ -157,21 +157,26 @@ pub struct TcpParams<P> {
 
 impl<P: ByPreset> ByPreset for TcpParams<P> {
     const USUAL: Preset = P::USUAL;
-    fn of(preset: Preset) -> Self {
-        TcpParams { connection: ConnectionParams::of(preset), control: P::of(preset) }
+    fn from_preset(preset: Preset) -> Self {
+        TcpParams { connection: ConnectionParams::from_preset(preset), control: P::from_preset(preset) }
     }
 }
 
 impl<P: ByPreset> Default for TcpParams<P> {
     fn default() -> Self {
-        TcpParams::of(P::USUAL)
+        TcpParams::from_preset(P::USUAL)
     }
 }
 
 impl<P: ByPreset> TcpParams<P> {
     /// Takes the values of the preset that is set now, but for what differs from those of the one `before`.
     fn follow_preset(&mut self, before: Preset) -> Result<(), ParamError> {
-        *self = rebased(self, &Self::of(before), Self::of(self.connection.preset), &["preset"])?;
+        *self = rebase_preset(
+            self,
+            &Self::from_preset(before),
+            Self::from_preset(self.connection.preset),
+            &["preset"],
+        )?;
         Ok(())
     }
 }
@@ -209,10 +214,14 @@ mod tests {
     #[test]
     fn a_preset_sets_what_is_not_said() {
         let mut params = TcpParams::<DctcpParams>::default();
-        assert_eq!(params, TcpParams::of(Preset::PaperNs2), "declared defaults are those of paper-ns2");
+        assert_eq!(
+            params,
+            TcpParams::from_preset(Preset::PaperNs2),
+            "declared defaults are those of paper-ns2"
+        );
         let linux = ParamValue::Choice(Preset::Linux419.word().into());
         assert_eq!(params.set("preset", linux), Ok(()));
-        assert_eq!(params, TcpParams::of(Preset::Linux419));
+        assert_eq!(params, TcpParams::from_preset(Preset::Linux419));
         assert_eq!((params.connection.initial_window, params.connection.min_rto), (10, Time::ms(200)));
         assert_eq!(params.set("initial_window", ParamValue::Int(3)), Ok(()));
         assert_eq!(params.set("g", ParamValue::Float(0.5)), Ok(()));

@@ -19,12 +19,12 @@ pub(crate) struct RateSampler {
 
 impl RateSampler {
     /// Packets known to have arrived.
-    pub(crate) fn delivered(&self) -> u64 {
+    pub(crate) fn total_delivered(&self) -> u64 {
         self.delivered
     }
 
     /// State to remember with a packet that leaves while `pipe` others are in flight.
-    pub(crate) fn depart(&mut self, now: Time, pipe: u32) -> Departed {
+    pub(crate) fn record_departure(&mut self, now: Time, pipe: u32) -> Departed {
         // draft-cheng-iccrg-delivery-rate-estimation §3.2: after an idle time samples begin with this packet.
         if pipe == 0 {
             (self.delivered_at, self.first_at) = (now, now);
@@ -42,7 +42,7 @@ impl RateSampler {
     }
 
     /// A packet is found lost, with an acknowledgement of which `news` packets are not counted yet.
-    pub(crate) fn lose(&mut self, departed: Departed, news: u32) -> LostPacket {
+    pub(crate) fn record_loss(&mut self, departed: Departed, news: u32) -> LostPacket {
         // Both counters wrap; only their differences are used.
         self.lost = self.lost.wrapping_add(1);
         LostPacket {
@@ -60,7 +60,7 @@ impl RateSampler {
     }
 
     /// Takes in an acknowledgement; `marked` if it reports its packets as marked.
-    pub(crate) fn deliver(
+    pub(crate) fn record_delivery(
         &mut self,
         now: Time,
         delivery: &Delivery,
@@ -100,7 +100,7 @@ pub(crate) struct Usage {
 
 impl Usage {
     /// A packet has left, or could not: `outstanding` packets then, `next` the first never sent.
-    pub(crate) fn note(&mut self, una: u32, next: u32, outstanding: u32, blocked: bool) {
+    pub(crate) fn note_flight(&mut self, una: u32, next: u32, outstanding: u32, blocked: bool) {
         // Linux, `tcp_cwnd_validate`: a later packet that finds room must not erase that the
         // window was full in this flight.
         if una >= self.until || blocked || (!self.limited && outstanding > self.most) {
@@ -139,18 +139,18 @@ impl Proportional {
     }
 
     /// A reduction from a window of `prior` packets begins.
-    pub(crate) fn begin(&mut self, prior: f64) {
+    pub(crate) fn begin_reduction(&mut self, prior: f64) {
         *self = Proportional { prior, now: prior, ..Proportional::new(self.linux) };
     }
 
     /// A packet leaves.
-    pub(crate) fn sent(&mut self) {
+    pub(crate) fn count_sent(&mut self) {
         self.sent += 1.0;
     }
 
     /// The window after `delivered` more packets arrived, `repaired` if one of them was sent more than once, and
     /// `pipe` are in flight. RFC 6937 §3
-    pub(crate) fn window(&mut self, delivered: u32, repaired: bool, pipe: u32, ssthresh: f64) -> f64 {
+    pub(crate) fn reduced_window(&mut self, delivered: u32, repaired: bool, pipe: u32, ssthresh: f64) -> f64 {
         let (delivered, pipe) = (f64::from(delivered), f64::from(pipe));
         self.delivered += delivered;
         // RFC 6937 §3: above the threshold a share of the delivered packets leaves, rounded up; below it slow
@@ -183,16 +183,16 @@ mod tests {
             let now = Time::us(step * 10);
             if step >= 10 {
                 let newest = flight.pop_front();
-                samples.extend(sampler.deliver(
+                samples.extend(sampler.record_delivery(
                     now,
                     &Delivery { packets: 1, newest, repaired: false },
                     step >= 50,
                     Time::us(100),
                 ));
             }
-            flight.push_back(sampler.depart(now, flight.len() as u32));
+            flight.push_back(sampler.record_departure(now, flight.len() as u32));
             if step == 80 {
-                sampler.lose(flight[0], 0);
+                sampler.record_loss(flight[0], 0);
             }
         }
         let last = samples.last().expect("samples");
@@ -203,20 +203,20 @@ mod tests {
         assert!(samples.iter().all(|s| s.packets as f64 / s.interval.as_secs_f64() < 100_001.0));
         assert!(!last.app_limited);
         sampler.lacks_data(10);
-        assert!(sampler.depart(Time::ms(1), 9).app_limited);
+        assert!(sampler.record_departure(Time::ms(1), 9).app_limited);
     }
 
     #[test]
     fn a_reduction_sends_in_proportion_to_what_is_delivered() {
         let mut prr = Proportional::default();
-        prr.begin(20.0);
+        prr.begin_reduction(20.0);
         let (mut pipe, mut sent) = (20, Vec::new());
         for _ in 0..20 {
             pipe -= 1;
-            let window = prr.window(1, false, pipe, 10.0) as u32;
+            let window = prr.reduced_window(1, false, pipe, 10.0) as u32;
             while pipe < window {
                 pipe += 1;
-                prr.sent();
+                prr.count_sent();
                 sent.push(pipe);
             }
         }
@@ -228,8 +228,8 @@ mod tests {
         for linux in [false, true] {
             let mut prr = Proportional::new(linux);
             // Five may be in flight, and five are; twenty that were taken for lost arrive at once.
-            prr.begin(5.0);
-            assert_eq!(prr.window(20, true, 5, 3.0), 6.0, "by Linux's rules: {linux}");
+            prr.begin_reduction(5.0);
+            assert_eq!(prr.reduced_window(20, true, 5, 3.0), 6.0, "by Linux's rules: {linux}");
         }
     }
 
@@ -237,23 +237,23 @@ mod tests {
     fn linux_lets_one_packet_go_at_once_and_then_holds_what_is_delivered() {
         let windows = |linux: bool, repaired: bool| {
             let mut prr = Proportional::new(linux);
-            prr.begin(4.0);
+            prr.begin_reduction(4.0);
             // One of four in flight arrives: the goal is two.
-            let first = prr.window(1, false, 3, 2.0);
-            prr.sent();
+            let first = prr.reduced_window(1, false, 3, 2.0);
+            prr.count_sent();
             // A burst of losses: two are in flight of a goal of eight.
-            prr.begin(16.0);
-            prr.sent();
-            (first, prr.window(1, repaired, 2, 8.0))
+            prr.begin_reduction(16.0);
+            prr.count_sent();
+            (first, prr.reduced_window(1, repaired, 2, 8.0))
         };
         assert_eq!(windows(false, false), (4.0, 4.0), "half of one, rounded up; one, and one more");
         assert_eq!(windows(true, false), (4.0, 3.0), "as much as arrives");
         assert_eq!(windows(true, true), (4.0, 4.0), "a repair has come through");
         let mut prr = Proportional::new(true);
-        prr.begin(2.0);
-        assert_eq!(prr.window(1, false, 1, 1.0), 2.0, "at the goal, and one packet all the same");
-        prr.sent();
-        assert_eq!(prr.window(1, false, 1, 1.0), 1.0, "the next one waits");
-        assert_eq!(Proportional::default().window(1, false, 1, 1.0), 1.0, "RFC 6937 waits at once");
+        prr.begin_reduction(2.0);
+        assert_eq!(prr.reduced_window(1, false, 1, 1.0), 2.0, "at the goal, and one packet all the same");
+        prr.count_sent();
+        assert_eq!(prr.reduced_window(1, false, 1, 1.0), 1.0, "the next one waits");
+        assert_eq!(Proportional::default().reduced_window(1, false, 1, 1.0), 1.0, "RFC 6937 waits at once");
     }
 }

@@ -49,19 +49,19 @@ impl RttEstimator {
             longest: longest.min(MAX_RTO),
         };
         if let Some(rtt) = primed {
-            fresh.smooth(rtt);
+            fresh.smooth_sample(rtt);
         }
         fresh
     }
 
     /// A measured round trip.
-    pub(crate) fn sample(&mut self, rtt: Time) {
+    pub(crate) fn add_sample(&mut self, rtt: Time) {
         self.min = self.min.min(rtt);
-        self.smooth(rtt);
+        self.smooth_sample(rtt);
     }
 
     // RFC6298 §2
-    fn smooth(&mut self, rtt: Time) {
+    fn smooth_sample(&mut self, rtt: Time) {
         let Some(smoothed) = self.smoothed else {
             // RFC 6298 §2.2
             self.smoothed = Some(rtt);
@@ -75,12 +75,12 @@ impl RttEstimator {
     }
 
     /// Smoothed round trip, if one is known.
-    pub(crate) fn smoothed(&self) -> Option<Time> {
+    pub(crate) fn smoothed_rtt(&self) -> Option<Time> {
         self.smoothed
     }
 
     /// Smallest round trip measured; [`Time::MAX`] before the first.
-    pub(crate) fn min(&self) -> Time {
+    pub(crate) fn min_rtt(&self) -> Time {
         self.min
     }
 
@@ -117,22 +117,22 @@ mod tests {
 
     #[test]
     fn follows_rfc_6298_and_each_floor() {
-        let paper = ConnectionParams::of(Preset::PaperNs2);
+        let paper = ConnectionParams::from_preset(Preset::PaperNs2);
         let mut rtt = RttEstimator::new(&paper, Some(Time::us(300)), true, Time::MAX);
-        assert_eq!((rtt.rto(), rtt.min()), (Time::ms(10), Time::MAX), "priming measures nothing");
-        rtt.sample(Time::ms(16));
+        assert_eq!((rtt.rto(), rtt.min_rtt()), (Time::ms(10), Time::MAX), "priming measures nothing");
+        rtt.add_sample(Time::ms(16));
         // variation 3/4 150 us + 1/4 15.7 ms, then smoothed 7/8 300 us + 1/8 16 ms.
-        assert_eq!(rtt.smoothed(), Some(Time::ns(2_262_500)));
+        assert_eq!(rtt.smoothed_rtt(), Some(Time::ns(2_262_500)));
         assert_eq!(rtt.rto(), Time::ns(2_262_500 + 4 * 4_037_500));
         rtt.back_off();
         rtt.back_off();
         assert_eq!(rtt.rto(), Time::ns(2_262_500 + 4 * 4_037_500) * 4);
         rtt.clear_backoff();
 
-        let linux = ConnectionParams::of(Preset::Linux419);
+        let linux = ConnectionParams::from_preset(Preset::Linux419);
         let mut rtt = RttEstimator::new(&linux, None, true, Time::MAX);
         assert_eq!(rtt.rto(), Time::ms(1000));
-        rtt.sample(Time::ms(1));
+        rtt.add_sample(Time::ms(1));
         assert_eq!(rtt.rto(), Time::ms(201), "the floor is on the variance");
         (0..200).for_each(|_| rtt.back_off());
         assert_eq!(rtt.rto(), MAX_RTO);

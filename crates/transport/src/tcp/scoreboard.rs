@@ -54,7 +54,7 @@ pub(crate) struct Delivery {
 }
 
 impl Delivery {
-    fn add(&mut self, fate: Fate, departed: Departed) {
+    fn add_packet(&mut self, fate: Fate, departed: Departed) {
         self.packets += 1;
         self.repaired |= matches!(fate, Fate::Again | Fate::Doubled);
         // draft-cheng-iccrg-delivery-rate-estimation §3.3: the sample is that of the packet sent last.
@@ -108,7 +108,7 @@ impl Scoreboard {
     }
 
     /// All packets below `end`, which have been sent, have arrived. Returns the number of those that this is news for.
-    pub(crate) fn acknowledge(&mut self, end: u32, delivery: &mut Delivery) -> u32 {
+    pub(crate) fn acknowledge_below(&mut self, end: u32, delivery: &mut Delivery) -> u32 {
         let acked = end.min(self.next()).saturating_sub(self.una);
         for (fate, departed) in self.packets.drain(..acked as usize) {
             match fate {
@@ -119,7 +119,7 @@ impl Scoreboard {
             }
             // A sacked packet was counted when its block came in.
             if fate != Fate::Sacked {
-                delivery.add(fate, departed);
+                delivery.add_packet(fate, departed);
             }
         }
         self.una += acked;
@@ -127,7 +127,7 @@ impl Scoreboard {
     }
 
     /// These packets have arrived, above one that has not.
-    pub(crate) fn sack(&mut self, block: Range<u32>, delivery: &mut Delivery) {
+    pub(crate) fn sack_block(&mut self, block: Range<u32>, delivery: &mut Delivery) {
         // A block may begin below `una`, which may just have moved, and a damaged one may end beyond what was sent.
         let (start, end) = (block.start.max(self.una), block.end.min(self.next()));
         for index in start..end {
@@ -138,7 +138,7 @@ impl Scoreboard {
                 Fate::Doubled => self.doubled -= 1,
                 Fate::Flying | Fate::Again => {}
             }
-            delivery.add(*fate, *departed);
+            delivery.add_packet(*fate, *departed);
             *fate = Fate::Sacked;
             self.sacked += 1;
             self.high = self.high.max(index + 1);
@@ -151,7 +151,7 @@ impl Scoreboard {
         let mut found = 0;
         // A packet is judged once: a repetition has arrivals above it from the start, and would be lost at once again.
         for index in self.judged.max(self.una)..end {
-            if let Some(departed) = self.lose(index) {
+            if let Some(departed) = self.declare_lost(index) {
                 found += 1;
                 each(departed);
             }
@@ -172,7 +172,7 @@ impl Scoreboard {
     }
 
     /// Declares one packet lost, if it is on its way for the first time. Returns its departure if it was.
-    pub(crate) fn lose(&mut self, index: u32) -> Option<Departed> {
+    pub(crate) fn declare_lost(&mut self, index: u32) -> Option<Departed> {
         let place = index.checked_sub(self.una)?;
         let departed = match self.packets.get_mut(place as usize) {
             // RFC 6675 cannot tell that a repetition is lost: the time-out finds that.
@@ -226,7 +226,7 @@ impl Scoreboard {
     }
 
     /// Packets that are not known to have arrived.
-    pub(crate) fn missing(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn missing_packets(&self) -> impl Iterator<Item = u32> {
         let numbered = (self.una..).zip(&self.packets);
         numbered.filter(|(_, packet)| packet.0 != Fate::Sacked).map(|(index, _)| index)
     }
@@ -237,7 +237,7 @@ impl Scoreboard {
     }
 
     /// A packet leaves again.
-    pub(crate) fn repeat(&mut self, index: u32, departed: Departed) {
+    pub(crate) fn repeat_packet(&mut self, index: u32, departed: Departed) {
         // An index below `una` wraps to a place beyond the end, and finds nothing.
         let Some(entry) = self.packets.get_mut(index.wrapping_sub(self.una) as usize) else { return };
         entry.1 = departed;
@@ -260,7 +260,7 @@ impl Scoreboard {
 mod tests {
     use super::*;
 
-    fn departed(n: u64) -> Departed {
+    fn departed_at(n: u64) -> Departed {
         let at = Time(n);
         Departed {
             at,
@@ -274,40 +274,44 @@ mod tests {
         }
     }
 
-    fn found(board: &mut Scoreboard) -> u32 {
+    fn detect_and_count(board: &mut Scoreboard) -> u32 {
         let mut told = 0;
         let found = board.detect_losses(|_| told += 1);
         assert_eq!(told, found);
         found
     }
 
-    fn board(packets: u64) -> Scoreboard {
+    fn board_with(packets: u64) -> Scoreboard {
         let mut board = Scoreboard::default();
-        (0..packets).for_each(|n| board.push(departed(n)));
+        (0..packets).for_each(|n| board.push(departed_at(n)));
         board
     }
 
     #[test]
     fn three_arrivals_above_a_hole_lose_it_and_the_pipe_is_counted() {
-        let (mut board, mut delivery) = (board(10), Delivery::default());
-        assert_eq!(board.acknowledge(2, &mut delivery), 2);
-        board.sack(3..5, &mut delivery);
-        assert_eq!((found(&mut board), board.pipe()), (0, 6));
-        board.sack(3..5, &mut delivery);
-        board.sack(6..7, &mut delivery);
+        let (mut board, mut delivery) = (board_with(10), Delivery::default());
+        assert_eq!(board.acknowledge_below(2, &mut delivery), 2);
+        board.sack_block(3..5, &mut delivery);
+        assert_eq!((detect_and_count(&mut board), board.pipe()), (0, 6));
+        board.sack_block(3..5, &mut delivery);
+        board.sack_block(6..7, &mut delivery);
         assert_eq!((delivery.packets, delivery.newest.map(|n| n.at)), (5, Some(Time(6))));
-        assert_eq!(found(&mut board), 1, "2 has 3, 4 and 6 above it; 5 has one");
+        assert_eq!(detect_and_count(&mut board), 1, "2 has 3, 4 and 6 above it; 5 has one");
         assert_eq!((board.next_lost(), board.next_hole(), board.pipe()), (Some(2), Some(5), 4));
-        board.repeat(2, departed(20));
-        board.repeat(5, departed(21));
+        board.repeat_packet(2, departed_at(20));
+        board.repeat_packet(5, departed_at(21));
         assert_eq!((board.next_lost(), board.next_hole(), board.pipe()), (None, None, 6));
-        board.sack(5..6, &mut delivery);
+        board.sack_block(5..6, &mut delivery);
         assert_eq!(board.pipe(), 4, "both copies of 5 are settled");
-        assert_eq!((found(&mut board), board.next_lost()), (0, None), "a repetition is not judged");
+        assert_eq!(
+            (detect_and_count(&mut board), board.next_lost()),
+            (0, None),
+            "a repetition is not judged"
+        );
         let mut told = 0;
         board.lose_all(|_| told += 1);
         assert_eq!((board.pipe(), board.next_lost(), told), (0, Some(2), 4), "what has arrived is not lost");
-        assert_eq!((board.acknowledge(99, &mut delivery), board.pipe(), board.una()), (8, 0, 10));
+        assert_eq!((board.acknowledge_below(99, &mut delivery), board.pipe(), board.una()), (8, 0, 10));
         assert_eq!((board.next(), board.next_lost(), delivery.packets), (10, None, 10));
     }
 
@@ -322,13 +326,13 @@ mod tests {
         for step in 0..20_000u64 {
             let (start, delivery) = (board.una() + random(30), &mut Delivery::default());
             match random(8) {
-                0 | 1 if board.outstanding() < 50 => board.push(departed(step)),
-                2 => board.sack(start..start + random(5), delivery),
-                3 => _ = board.acknowledge(board.una() + random(4), delivery),
-                4 => _ = found(&mut board),
+                0 | 1 if board.outstanding() < 50 => board.push(departed_at(step)),
+                2 => board.sack_block(start..start + random(5), delivery),
+                3 => _ = board.acknowledge_below(board.una() + random(4), delivery),
+                4 => _ = detect_and_count(&mut board),
                 5 if random(20) == 0 => board.lose_all(|_| ()),
-                6 => board.next_lost().into_iter().for_each(|i| board.repeat(i, departed(step))),
-                _ => board.next_hole().into_iter().for_each(|i| board.repeat(i, departed(step))),
+                6 => board.next_lost().into_iter().for_each(|i| board.repeat_packet(i, departed_at(step))),
+                _ => board.next_hole().into_iter().for_each(|i| board.repeat_packet(i, departed_at(step))),
             }
             let of = |fate| board.packets.iter().filter(|p| p.0 == fate).count() as u32;
             assert_eq!(

@@ -36,50 +36,50 @@ impl Sender {
         }
     }
 
-    fn establish(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
+    fn establish_connection(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
         let connection = &mut self.connections[key];
-        connection.establish(&self.controllers, &shared.context, now);
+        connection.open_first_window(&self.controllers, &shared.context, now);
         let (peer, id) = (connection.message.dst, connection.message.id);
-        self.release(shared, now, (peer, id));
+        self.release_first_window(shared, now, (peer, id));
     }
 
     /// More packets of a first window may leave.
-    pub(super) fn release(&mut self, shared: &mut Shared, now: Time, (peer, id): (HostId, u32)) {
+    pub(super) fn release_first_window(&mut self, shared: &mut Shared, now: Time, (peer, id): (HostId, u32)) {
         // Deadlines are not cancelled, so the message may have ended before this one.
-        let Some(key) = self.connections.find((peer, id)) else { return };
-        if let Some(at) = self.connections[key].release(now) {
-            shared.timers.arm(at, TimerKey::InitialWindow(peer, id));
+        let Some(key) = self.connections.find_key((peer, id)) else { return };
+        if let Some(at) = self.connections[key].release_first_window(now) {
+            shared.timers.arm_deadline(at, TimerKey::InitialWindow(peer, id));
         }
-        self.queue(key);
+        self.queue_connection(key);
     }
 
-    pub(super) fn acknowledgement(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
-        let Some(key) = self.connections.find((packet.src, packet.message)) else { return };
+    pub(super) fn receive_ack(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let Some(key) = self.connections.find_key((packet.src, packet.message)) else { return };
         let connection = &mut self.connections[key].connection;
         if connection.state == SenderState::Connecting {
             // An echoed time measures a repeated SYN as well, so its back-off need not last. Linux, too,
             // keeps the 3 s of RFC 6298 §5.7 for connections without a sample.
-            connection.measure(now, packet);
+            connection.measure_rtt(now, packet);
             connection.rtt.clear_backoff();
-            self.establish(shared, now, key);
+            self.establish_connection(shared, now, key);
         } else {
             // Reported round trips are those of data, so the answer to a SYN is left out.
-            self.round_trips.answered(now, Ack::read(packet).echo);
+            self.round_trips.answered(now, Ack::from_packet(packet).echo);
         }
         // The answer to a SYN comes here, too: it acknowledges nothing, but carries the receive window.
-        if self.connections[key].acknowledge(now, packet) {
+        if self.connections[key].process_ack(now, packet) {
             if let Some(connection) = self.connections.remove((packet.src, packet.message)) {
                 shared.events.push_back(EndpointEvent::Acknowledged { tag: connection.message.tag });
             }
             return;
         }
-        self.arm(shared, key);
-        self.queue(key);
+        self.arm_retransmit(shared, key);
+        self.queue_connection(key);
     }
 
     /// A retransmission timer has expired, if its deadline still stands.
-    pub(super) fn expired(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
-        let Some(key) = self.connections.find(id) else { return };
+    pub(super) fn handle_expiry(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
+        let Some(key) = self.connections.find_key(id) else { return };
         let outgoing = &mut self.connections[key];
         let connection = &mut outgoing.connection;
         // Deadlines are not cancelled, so one that another has replaced is ignored.
@@ -92,30 +92,30 @@ impl Sender {
             if outgoing.timed_out(now) {
                 outgoing.send_syn(shared, now);
             }
-            self.queue(key);
+            self.queue_connection(key);
         }
-        self.arm(shared, key);
+        self.arm_retransmit(shared, key);
     }
 
     /// A paced connection may send again.
-    pub(super) fn paced(&mut self, id: (HostId, u32)) {
-        if let Some(key) = self.connections.find(id) {
-            self.queue(key);
+    pub(super) fn pace_due(&mut self, id: (HostId, u32)) {
+        if let Some(key) = self.connections.find_key(id) {
+            self.queue_connection(key);
         }
     }
 
     /// Arms the retransmission timer, unless an earlier deadline is armed already: that one looks again.
-    fn arm(&mut self, shared: &mut Shared, key: DefaultKey) {
+    fn arm_retransmit(&mut self, shared: &mut Shared, key: DefaultKey) {
         let outgoing = &mut self.connections[key];
-        if let Some(at) = outgoing.connection.rearmed() {
-            shared.timers.arm(at, TimerKey::Retransmit(outgoing.message.dst, outgoing.message.id));
+        if let Some(at) = outgoing.connection.rearm_deadline() {
+            shared.timers.arm_deadline(at, TimerKey::Retransmit(outgoing.message.dst, outgoing.message.id));
         }
     }
 
-    fn queue(&mut self, key: DefaultKey) {
+    fn queue_connection(&mut self, key: DefaultKey) {
         let connection = &mut self.connections[key];
         // Only connections that can send have a turn, so that `is_ready` need not ask them.
-        if !connection.queued && connection.pick().is_some() {
+        if !connection.queued && connection.pick_packet().is_some() {
             connection.queued = true;
             self.turns.push_back(key);
         }
@@ -123,14 +123,14 @@ impl Sender {
 }
 
 impl SendingHalf<TimerKey> for Sender {
-    fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+    fn open_message(&mut self, shared: &mut Shared, now: Time, message: &Message) {
         let connection = Outgoing::new(&self.controllers, &shared.context, now, message);
         let key = self.connections.insert((message.dst, message.id), connection);
         if self.controllers.connection.handshake && !message.initial_window.connected {
             self.connections[key].send_syn(shared, now);
-            self.arm(shared, key);
+            self.arm_retransmit(shared, key);
         } else {
-            self.establish(shared, now, key);
+            self.establish_connection(shared, now, key);
         }
     }
 
@@ -142,17 +142,19 @@ impl SendingHalf<TimerKey> for Sender {
             let Some(connection) = self.connections.get_mut(key) else { continue };
             // Cleared before the poll: `queue` puts it behind the others if it has more.
             connection.queued = false;
-            match connection.poll(&shared.context, now) {
+            match connection.poll_packet(&shared.context, now) {
                 Poll::Send(packet) => {
-                    self.arm(shared, key);
-                    self.queue(key);
+                    self.arm_retransmit(shared, key);
+                    self.queue_connection(key);
                     return Some(packet);
                 }
                 // The heap does not merge equal deadlines, so one instant is armed once.
                 Poll::Later(at) if connection.pace_armed == at => {}
                 Poll::Later(at) => {
                     connection.pace_armed = at;
-                    shared.timers.arm(at, TimerKey::Pace(connection.message.dst, connection.message.id));
+                    shared
+                        .timers
+                        .arm_deadline(at, TimerKey::Pace(connection.message.dst, connection.message.id));
                 }
                 // The next acknowledgement or timer queues it again.
                 Poll::Nothing => {}
@@ -165,23 +167,23 @@ impl SendingHalf<TimerKey> for Sender {
     }
 
     /// The receiver is gone.
-    fn forget(&mut self, shared: &mut Shared, gone: Gone) {
-        shared.fail(self.connections.forget(gone).iter().map(|out| out.message));
+    fn forget_messages(&mut self, shared: &mut Shared, gone: Gone) {
+        shared.fail_messages(self.connections.forget_gone(gone).iter().map(|out| out.message));
         self.turns.retain(|&key| self.connections.contains_key(key));
     }
 
-    fn probe(&self, shared: &Shared, id: MessageId, found: &mut Sink<'_>) {
+    fn probe_message(&self, shared: &Shared, id: MessageId, found: &mut Sink<'_>) {
         let Some(out) = self.connections.named_now(id) else { return };
-        out.connection.probe(found);
-        out.connection.control.probe(found);
-        if let Some(gap) = out.connection.control.gap() {
+        out.connection.probe_values(found);
+        out.connection.control.probe_values(found);
+        if let Some(gap) = out.connection.control.packet_gap() {
             // Gaps are between full packets, so the pace in bits counts full packets.
             let bits = f64::from(shared.context.sizes.full_wire()) * 8.0;
             found(&probes::RATE, bits / gap.as_secs_f64());
         }
     }
 
-    fn live(&self) -> usize {
+    fn live_messages(&self) -> usize {
         self.connections.len()
     }
 

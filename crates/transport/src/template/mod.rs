@@ -41,7 +41,7 @@ impl Transport for Template {
         states: &[],
         deviations: &[],
     };
-    fn endpoint(params: &TemplateParams, context: HostContext) -> TemplateEndpoint {
+    fn make_endpoint(params: &TemplateParams, context: HostContext) -> TemplateEndpoint {
         Machine::new(Sender { window: params.window, ..Sender::default() }, Receiver::default(), context)
     }
 }
@@ -63,15 +63,15 @@ impl TwoSided for Template {
     type TimerKey = TimerKey;
     type Sender = Sender;
     type Receiver = Receiver;
-    fn route(machine: &mut Machine<Self>, _now: Time, packet: &Packet) {
+    fn route_packet(machine: &mut Machine<Self>, _now: Time, packet: &Packet) {
         let Machine { sender, receiver, shared } = machine;
         match packet.kind {
-            PacketKind::Data => receiver.data(shared, packet),
-            PacketKind::Ack => sender.ack(shared, packet),
+            PacketKind::Data => receiver.receive_data(shared, packet),
+            PacketKind::Ack => sender.receive_ack(shared, packet),
             _ => {}
         }
     }
-    fn expired(machine: &mut Machine<Self>, _at: Time, _now: Time, turn: TimerKey) {
+    fn handle_deadline(machine: &mut Machine<Self>, _at: Time, _now: Time, turn: TimerKey) {
         machine.sender.ready.push_back(turn);
     }
 }
@@ -94,12 +94,12 @@ pub struct Sender {
 }
 
 impl Sender {
-    fn ack(&mut self, shared: &mut Shared, ack: &Packet) {
+    fn receive_ack(&mut self, shared: &mut Shared, ack: &Packet) {
         let key = (ack.src, ack.message);
         let Some(out) = self.messages.get_mut(&key) else { return };
-        let new = out.acked.insert(packets::Ack::read(ack).index);
+        let new = out.acked.insert(packets::Ack::from_packet(ack).index);
         if out.acked.len() == out.packets {
-            shared.acknowledged(&out.message);
+            shared.report_acknowledged(&out.message);
             self.messages.remove(&key);
         } else if new && out.next < out.packets && out.message.responsive {
             self.ready.push_back(TimerKey::Turn(key.0, key.1, out.next, 0));
@@ -109,16 +109,16 @@ impl Sender {
 }
 
 impl SendingHalf<TimerKey> for Sender {
-    fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+    fn open_message(&mut self, shared: &mut Shared, now: Time, message: &Message) {
         let (peer, id) = (message.dst, message.id);
         let mut initial_window = shared.context.initial_window(self.window, message, now);
         while let Some(at) = initial_window.next() {
-            let (first, count) = initial_window.take(at);
+            let (first, count) = initial_window.take_released(at);
             (first..first + count)
-                .for_each(|index| shared.timers.arm(at, TimerKey::Turn(peer, id, index, 0)));
+                .for_each(|index| shared.timers.arm_deadline(at, TimerKey::Turn(peer, id, index, 0)));
         }
-        let (window, acked) = (initial_window.window(), IndexWindow::default());
-        let packets = shared.context.sizes.packets(message.bytes) as u32;
+        let (window, acked) = (initial_window.window_packets(), IndexWindow::default());
+        let packets = shared.context.sizes.packets_of(message.bytes) as u32;
         let out = Outgoing { message: *message, packets, window, next: window, acked };
         self.messages.insert((peer, id), out);
         // Those of this instant must be ready before the driver asks for the next deadline.
@@ -131,21 +131,25 @@ impl SendingHalf<TimerKey> for Sender {
             // Deadlines are not cancelled: the turn of a packet that was acknowledged since comes to nothing.
             let Some(out) = out else { continue };
             let timeout = (shared.context.path)(peer).max_rtt.saturating_mul(2 << times.min(10));
-            shared.timers.arm(now.saturating_add(timeout), TimerKey::Turn(peer, id, index, times + 1));
-            let flags = PacketFlags::when(times > 0, PacketFlags::AGAIN);
+            shared
+                .timers
+                .arm_deadline(now.saturating_add(timeout), TimerKey::Turn(peer, id, index, times + 1));
+            let flags = PacketFlags::only_if(times > 0, PacketFlags::AGAIN);
             return Some(Packet { flags, ..shared.context.data_packet(&out.message, index, out.window) });
         }
     }
-    fn forget(&mut self, shared: &mut Shared, gone: Gone) {
-        shared.fail(self.messages.extract_if(|key, _| gone.covers(*key)).map(|(_, out)| out.message));
+    fn forget_messages(&mut self, shared: &mut Shared, gone: Gone) {
+        shared.fail_messages(
+            self.messages.extract_if(|key, _| gone.covers_message(*key)).map(|(_, out)| out.message),
+        );
     }
-    fn probe(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
+    fn probe_message(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
         if let Some(out) = self.messages.get(&id) {
             found(&probes::WINDOW, out.window.into());
             found(&probes::IN_FLIGHT, f64::from(out.next - out.acked.len()));
         }
     }
-    fn live(&self) -> usize {
+    fn live_messages(&self) -> usize {
         self.messages.len()
     }
 }
@@ -158,10 +162,10 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    fn data(&mut self, shared: &mut Shared, packet: &Packet) {
+    fn receive_data(&mut self, shared: &mut Shared, packet: &Packet) {
         let (src, message) = (packet.src, packet.message);
         // Every copy is acknowledged: the acknowledgement of the one before may be lost.
-        let packets::Data { index, message_bytes, .. } = packets::Data::read(packet);
+        let packets::Data { index, message_bytes, .. } = packets::Data::from_packet(packet);
         let ack = packets::Ack { index };
         shared.control.push_back(shared.control_view(ack, src, message, packet.tag, packet.entropy));
         if self.finished.contains(src, message) {
@@ -169,22 +173,22 @@ impl Receiver {
         }
         let received = self.messages.entry((src, message)).or_default();
         if received.insert(index) {
-            shared.delivered(packet);
+            shared.report_delivered(packet);
         }
-        if u64::from(received.len()) == shared.context.sizes.packets(message_bytes) {
+        if u64::from(received.len()) == shared.context.sizes.packets_of(message_bytes) {
             self.messages.remove(&(src, message));
             self.finished.insert(src, message);
-            shared.completed(packet);
+            shared.report_completed(packet);
         }
     }
 }
 
 impl ReceivingHalf<TimerKey> for Receiver {
-    fn forget(&mut self, _shared: &mut Shared, _now: Time, gone: Gone) {
-        self.messages.retain(|key, _| !gone.covers(*key));
-        self.finished.forget(gone);
+    fn forget_messages(&mut self, _shared: &mut Shared, _now: Time, gone: Gone) {
+        self.messages.retain(|key, _| !gone.covers_message(*key));
+        self.finished.forget_gone(gone);
     }
-    fn live(&self) -> usize {
+    fn live_messages(&self) -> usize {
         self.messages.len()
     }
 }

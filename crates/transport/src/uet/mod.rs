@@ -15,7 +15,7 @@ mod sender;
 use crate::endpoint::{Capabilities, HostContext, Path, Traffic, Transport, TransportInfo};
 use crate::probes;
 use crate::promises::{ByteBooks, Promised, Promises};
-use crate::shared::scale;
+use crate::shared::scale_time;
 use crate::spraying::{Spraying, USUAL_ENTROPIES};
 use crate::two_sided::{Machine, SendingHalf, TwoSided};
 pub use control::nscc::NsccParams;
@@ -111,7 +111,7 @@ impl Settings {
     }
 
     /// Bytes of the largest window over a path of this base round trip; a full packet at least.
-    fn most(&self, context: &HostContext, base_rtt: Time) -> u64 {
+    fn largest_window(&self, context: &HostContext, base_rtt: Time) -> u64 {
         let full = u64::from(context.sizes.full_wire());
         match self.most {
             Most::Products(products) => (context.nic.bytes_in(base_rtt) as f64 * products) as u64,
@@ -121,8 +121,8 @@ impl Settings {
     }
 
     /// The time-out of a packet over `path`.
-    fn timeout(&self, path: &Path) -> Time {
-        self.common.timeout(path)
+    fn packet_timeout(&self, path: &Path) -> Time {
+        self.common.packet_timeout(path)
     }
 
     fn shares_credit(&self) -> bool {
@@ -132,14 +132,14 @@ impl Settings {
 
 impl UetParams {
     /// The time-out of a packet over `path`: an empty round trip at least.
-    fn timeout(&self, path: &Path) -> Time {
+    fn packet_timeout(&self, path: &Path) -> Time {
         // A time-out that is set may be shorter than the path: the empty round trip bounds it.
-        let set = if self.rto > Time::ZERO { self.rto } else { scale(path.max_rtt, self.rto_factor) };
+        let set = if self.rto > Time::ZERO { self.rto } else { scale_time(path.max_rtt, self.rto_factor) };
         set.max(path.base_rtt)
     }
 
     /// The longest path has the round trip that the whole network is configured with.
-    pub(crate) fn tune(&mut self, traffic: &Traffic) {
+    pub(crate) fn tune_base_rtt(&mut self, traffic: &Traffic) {
         // The network's longest path: a sender that goes by its own shorter path loses against farther ones (decision 76).
         if self.base_rtt == Time::ZERO {
             self.base_rtt = traffic.path.base_rtt;
@@ -147,9 +147,9 @@ impl UetParams {
     }
 
     /// A loss is noticed after one time-out where something is under way, or else asked about after a few.
-    pub(crate) fn promises(&self, path: &Path) -> Promises {
+    pub(crate) fn repair_promises(&self, path: &Path) -> Promises {
         // The last pull may be lost: it is asked for again only after these time-outs.
-        let repair = self.timeout(path) * (1 + STALLED_TIMEOUTS) + path.max_rtt * 3;
+        let repair = self.packet_timeout(path) * (1 + STALLED_TIMEOUTS) + path.max_rtt * 3;
         Promises { repair, ramp: Time::ZERO }
     }
 }
@@ -201,12 +201,12 @@ impl Transport for UetNscc {
         ),
     };
 
-    fn tune(params: &mut UetNsccParams, traffic: &Traffic) {
-        params.uet.tune(traffic);
+    fn tune_params(params: &mut UetNsccParams, traffic: &Traffic) {
+        params.uet.tune_base_rtt(traffic);
     }
 
-    fn endpoint(params: &UetNsccParams, context: HostContext) -> UetEndpoint {
-        UetEndpoint::of(
+    fn make_endpoint(params: &UetNsccParams, context: HostContext) -> UetEndpoint {
+        UetEndpoint::from_settings(
             Settings {
                 common: params.uet.clone(),
                 most: Most::Products(params.nscc.most),
@@ -223,8 +223,8 @@ impl Promised for UetNscc {
     const BYTES: ByteBooks = ByteBooks::Window;
     const WIDEST_WINDOW: (u32, u32) = (1500, 0);
 
-    fn promises(params: &UetNsccParams, path: &Path, _: u64) -> Promises {
-        params.uet.promises(path)
+    fn make_promises(params: &UetNsccParams, path: &Path, _: u64) -> Promises {
+        params.uet.repair_promises(path)
     }
 }
 
@@ -254,17 +254,17 @@ impl Transport for UetRccc {
         ),
     };
 
-    fn tune(params: &mut UetRcccParams, traffic: &Traffic) {
-        params.uet.tune(traffic);
+    fn tune_params(params: &mut UetRcccParams, traffic: &Traffic) {
+        params.uet.tune_base_rtt(traffic);
         if params.rccc.oversubscription == 0.0 {
             // Above this limit the lowest rate stays the same.
             params.rccc.oversubscription = traffic.oversubscription.min(MOST_OVERSUBSCRIPTION);
         }
     }
 
-    fn endpoint(params: &UetRcccParams, context: HostContext) -> UetEndpoint {
+    fn make_endpoint(params: &UetRcccParams, context: HostContext) -> UetEndpoint {
         let rccc = &params.rccc;
-        UetEndpoint::of(
+        UetEndpoint::from_settings(
             Settings {
                 common: params.uet.clone(),
                 most: Most::Products(rccc.credit),
@@ -290,8 +290,8 @@ impl Promised for UetRccc {
     const BYTES: ByteBooks = ByteBooks::Pulls;
     const WIDEST_WINDOW: (u32, u32) = (1500, 0);
 
-    fn promises(params: &UetRcccParams, path: &Path, _: u64) -> Promises {
-        params.uet.promises(path)
+    fn make_promises(params: &UetRcccParams, path: &Path, _: u64) -> Promises {
+        params.uet.repair_promises(path)
     }
 }
 
@@ -325,7 +325,7 @@ pub type UetEndpoint = Machine<Uet>;
 
 impl UetEndpoint {
     /// A machine of one variant.
-    pub(crate) fn of(settings: Settings, context: HostContext) -> UetEndpoint {
+    pub(crate) fn from_settings(settings: Settings, context: HostContext) -> UetEndpoint {
         // Both halves have the settings: a receiver computes its senders' largest window for itself.
         Machine::new(Sender::new(settings.clone()), Receiver::new(settings, &context), context)
     }
@@ -336,25 +336,25 @@ impl TwoSided for Uet {
     type Sender = Sender;
     type Receiver = Receiver;
 
-    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+    fn route_packet(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
         let Machine { sender, receiver, shared } = machine;
         match packet.kind {
             // A header that a switch returned is for its sender, one that arrived for the receiver.
             PacketKind::Data | PacketKind::Header | PacketKind::Rts if is_of_sender(packet) => {
-                receiver.arrived(shared, now, packet);
+                receiver.receive_packet(shared, now, packet);
             }
             PacketKind::Header | PacketKind::Ack | PacketKind::Nack | PacketKind::Pull => {
-                sender.heard(shared, now, packet);
+                sender.process_answer(shared, now, packet);
             }
             _ => {}
         }
     }
 
-    fn expired(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
+    fn handle_deadline(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
         let Machine { sender, receiver, shared } = machine;
         match key {
             TimerKey::InitialWindow(peer, id) => sender.release_first_window(shared, now, peer, id),
-            TimerKey::Lost(peer, id) => sender.overdue(shared, now, peer, id),
+            TimerKey::Lost(peer, id) => sender.handle_overdue(shared, now, peer, id),
             TimerKey::Pull => receiver.pull_due(shared, now),
             TimerKey::Probe(peer, id) => sender.probe_due(shared, now, peer, id),
         }

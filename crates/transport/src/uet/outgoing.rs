@@ -117,8 +117,8 @@ impl Outgoing {
         Outgoing {
             message: *message,
             packets,
-            limit: if message.responsive { packets } else { schedule.window() },
-            first: schedule.window(),
+            limit: if message.responsive { packets } else { schedule.window_packets() },
+            first: schedule.window_packets(),
             released: 0,
             schedule,
             state: SenderState::Speculating,
@@ -149,7 +149,7 @@ impl Outgoing {
     }
 
     /// Bytes of a packet on the wire.
-    fn wire(&self, index: u32) -> i64 {
+    fn wire_bytes(&self, index: u32) -> i64 {
         if index + 1 == self.packets { self.last } else { self.full }
     }
 
@@ -157,23 +157,23 @@ impl Outgoing {
     fn bytes_from(&self, index: u32) -> i64 {
         match self.limit.checked_sub(index) {
             None | Some(0) => 0,
-            Some(left) => i64::from(left - 1) * self.full + self.wire(self.limit - 1),
+            Some(left) => i64::from(left - 1) * self.full + self.wire_bytes(self.limit - 1),
         }
     }
 
     /// Packets under way, computed from bytes.
-    pub(super) fn away(&self) -> f64 {
+    pub(super) fn packets_away(&self) -> f64 {
         self.in_flight.max(0) as f64 / self.full as f64
     }
 
     /// Packets that the window holds.
     pub(super) fn window_packets(&self) -> Option<f64> {
-        self.window.as_ref().map(|window| window.bytes() as f64 / self.full as f64)
+        self.window.as_ref().map(|window| window.window_bytes() as f64 / self.full as f64)
     }
 
     /// Packets that credit permits.
-    pub(super) fn permitted(&self) -> Option<f64> {
-        self.credit.as_ref().map(|credit| credit.bytes().max(0) as f64 / self.full as f64)
+    pub(super) fn permitted_packets(&self) -> Option<f64> {
+        self.credit.as_ref().map(|credit| credit.credit_bytes().max(0) as f64 / self.full as f64)
     }
 
     /// True if the receiver has all of it.
@@ -182,12 +182,12 @@ impl Outgoing {
     }
 
     #[inline]
-    fn slot(&mut self, index: u32) -> Option<&mut Slot> {
+    fn slot_mut(&mut self, index: u32) -> Option<&mut Slot> {
         self.slots.get_mut(index.checked_sub(self.base)? as usize)
     }
 
     /// The packet that is next, if there is one: repetitions come first.
-    fn candidate(&self) -> Option<u32> {
+    fn next_candidate(&self) -> Option<u32> {
         if let Some(&index) = self.again.first() {
             return Some(index);
         }
@@ -198,15 +198,15 @@ impl Outgoing {
 
     /// True if the message needs credit and has none.
     fn is_without_credit(&self) -> bool {
-        self.credit.as_ref().is_some_and(|credit| credit.bytes() <= 0)
+        self.credit.as_ref().is_some_and(|credit| credit.credit_bytes() <= 0)
     }
 
     /// The packet that may leave now. UET §1
     #[inline]
-    fn pick(&self) -> Option<u32> {
-        let index = self.candidate()?;
-        let needs = self.in_flight.max(0) + self.wire(index);
-        let fits = self.window.as_ref().is_none_or(|window| window.bytes() >= needs);
+    fn pick_packet(&self) -> Option<u32> {
+        let index = self.next_candidate()?;
+        let needs = self.in_flight.max(0) + self.wire_bytes(index);
+        let fits = self.window.as_ref().is_none_or(|window| window.window_bytes() >= needs);
         // NSCC §2.7: repetitions do not wait for the window.
         let repairs = !self.again.is_empty() && self.sleek.as_ref().is_some_and(|sleek| sleek.is_repairing());
         ((fits || repairs) && !self.is_without_credit()).then_some(index)
@@ -215,17 +215,17 @@ impl Outgoing {
     /// True if a packet may leave.
     #[inline]
     pub(super) fn is_ready(&self) -> bool {
-        self.pick().is_some()
+        self.pick_packet().is_some()
     }
 
     /// The next packet leaves, of one of `waiting` other messages that wait for the wire.
-    pub(super) fn depart(&mut self, context: &HostContext, now: Time, waiting: usize) -> Option<Packet> {
-        let index = self.pick()?;
-        let size = self.wire(index);
+    pub(super) fn send_packet(&mut self, context: &HostContext, now: Time, waiting: usize) -> Option<Packet> {
+        let index = self.pick_packet()?;
+        let size = self.wire_bytes(index);
         let again = self.again.remove(&index);
         let entropy = self.entropies.next_entropy();
         let slot = Slot { sent: now, entropy, place: Place::Away, sends: 1 };
-        match self.slot(index) {
+        match self.slot_mut(index) {
             // The count saturates: only "once" and "twice" are told apart.
             Some(there) => *there = Slot { sends: there.sends.saturating_add(1), ..slot },
             None => {
@@ -238,26 +238,27 @@ impl Outgoing {
         }
         self.in_flight += size;
         // Drops settled departures at the front, so that `flight` does not grow with all that was ever sent.
-        self.oldest();
+        self.oldest_departure();
         self.flight.push_back((now, index));
         if let Some(credit) = &mut self.credit {
-            credit.spend(size);
+            credit.spend_bytes(size);
         }
         let speculative = self.credit.is_some() && self.state == SenderState::Speculating;
-        let target = self.target(waiting);
+        let target = self.credit_target(waiting);
         // UET §1: a sender that cannot go on without an answer asks for one.
-        let closed = self.window.as_ref().is_some_and(|window| self.in_flight + size >= window.bytes());
+        let closed =
+            self.window.as_ref().is_some_and(|window| self.in_flight + size >= window.window_bytes());
         let ask = again || self.next == self.limit || self.is_without_credit() || closed;
         let packet = context.data_packet(&self.message, index, self.first);
-        let mut packet = Data { ask: ask.into(), target, ..Data::read(&packet) }.on(packet);
+        let mut packet = Data { ask: ask.into(), target, ..Data::from_packet(&packet) }.put_on(packet);
         (packet.entropy, packet.ecn) = (entropy, Ecn::Ect);
-        packet.flags = PacketFlags::when(speculative, PacketFlags::UNSCHEDULED)
-            .with(PacketFlags::when(again, PacketFlags::AGAIN));
+        packet.flags = PacketFlags::only_if(speculative, PacketFlags::UNSCHEDULED)
+            .with(PacketFlags::only_if(again, PacketFlags::AGAIN));
         Some(packet)
     }
 
     /// Credit wanted in all. RCCC §3.1
-    fn target(&self, waiting: usize) -> u32 {
+    fn credit_target(&self, waiting: usize) -> u32 {
         let Some(credit) = &self.credit else { return 0 };
         let mut backlog = self.bytes_from(self.next);
         if self.asks_again {
@@ -265,13 +266,13 @@ impl Outgoing {
         }
         if let Some(window) = &self.window {
             // Credit beyond what the window can use would lie idle.
-            backlog = backlog.min(window.bytes() + self.full);
+            backlog = backlog.min(window.window_bytes() + self.full);
         }
-        credit.target(backlog, (self.state == SenderState::Speculating, self.full), waiting)
+        credit.credit_target(backlog, (self.state == SenderState::Speculating, self.full), waiting)
     }
 
     /// Asks for credit, if it has not done so within a round trip. RCCC §2.6
-    pub(super) fn request(&mut self, shared: &mut Shared, now: Time) {
+    pub(super) fn request_credit(&mut self, shared: &mut Shared, now: Time) {
         // The answer to the last request may still be on its way.
         if self.requested.is_some_and(|at| now.saturating_sub(at) < self.base_rtt) {
             return;
@@ -282,7 +283,7 @@ impl Outgoing {
             again: (self.again.len() as u32).saturating_sub(1),
             window: self.first,
             message_bytes: message.bytes,
-            target: self.target(1),
+            target: self.credit_target(1),
         };
         let (peer, id, tag) = (message.dst, message.id, message.tag);
         // Requests are sprayed, too: after one that is lost, the next takes another path.
@@ -291,9 +292,9 @@ impl Outgoing {
     }
 
     /// Takes a packet out of the place where it is: the receiver has it.
-    fn reached(&mut self, index: u32, place: Place) {
+    fn mark_reached(&mut self, index: u32, place: Place) {
         if place == Place::Again && self.again.remove(&index) {
-            let size = self.wire(index);
+            let size = self.wire_bytes(index);
             // It was taken out of the packets under way when it was given up, and the receiver's number counts it.
             self.in_flight += size;
             self.again_bytes -= size;
@@ -301,9 +302,9 @@ impl Outgoing {
     }
 
     /// A packet is to be sent again: it was trimmed, returned or lost.
-    fn repeat(&mut self, index: u32) {
-        let size = self.wire(index);
-        if let Some(slot) = self.slot(index) {
+    fn mark_again(&mut self, index: u32) {
+        let size = self.wire_bytes(index);
+        if let Some(slot) = self.slot_mut(index) {
             slot.place = Place::Again;
         }
         self.in_flight -= size;
@@ -312,12 +313,12 @@ impl Outgoing {
     }
 
     /// Notes that the receiver, or the network, was heard.
-    pub(super) fn heard(&mut self, now: Time) {
+    pub(super) fn mark_heard(&mut self, now: Time) {
         self.active = now;
     }
 
     /// The receiver has answered: speculation is over. RCCC §3.1
-    pub(super) fn answered(&mut self, event: SenderEvent) {
+    pub(super) fn step_state(&mut self, event: SenderEvent) {
         if event == SenderEvent::Answer && self.state == SenderState::Speculating {
             self.credit.iter_mut().for_each(Credit::stop_speculating);
         }
@@ -325,9 +326,10 @@ impl Outgoing {
     }
 
     /// Packets have arrived. UET §1.3
-    pub(super) fn acked(&mut self, scale: Option<&Scale>, now: Time, packet: &Packet) -> Option<Time> {
-        let Ack { index, arrived, bitmap, from, received } = Ack::read(packet);
-        let (marked, again) = (packet.flags.has(PacketFlags::ECE), packet.flags.has(PacketFlags::AGAIN));
+    pub(super) fn process_ack(&mut self, scale: Option<&Scale>, now: Time, packet: &Packet) -> Option<Time> {
+        let Ack { index, arrived, bitmap, from, received } = Ack::from_packet(packet);
+        let (marked, again) =
+            (packet.flags.has_all(PacketFlags::ECE), packet.flags.has_all(PacketFlags::AGAIN));
         // From the wire: no more than the message has, and never less than before.
         let more = received.min(self.packets).saturating_sub(self.received);
         // In full packets, although the last may be shorter: where the flight is used, it counts as zero at least.
@@ -337,23 +339,23 @@ impl Outgoing {
         // The answer to a request names a packet that it does not say to be there.
         let there = index.checked_sub(arrived.saturating_add(from));
         let there = index < arrived || there.is_some_and(|bit| bit < 64 && bitmap >> bit & 1 == 1);
-        let sent = self.slot(index).filter(|slot| there && slot.place == Place::Away);
+        let sent = self.slot_mut(index).filter(|slot| there && slot.place == Place::Away);
         // A packet that was sent more often has several departures, and the answer names none of them.
         let mut sample =
             sent.filter(|slot| slot.sends == if again { 2 } else { 1 }).map(|slot| now - slot.sent);
         let mut quick = false;
         if let (Some(sleek), Some(window), Some(scale)) = (&mut self.sleek, &self.window, scale)
-            && packet.flags.has(PROBE)
+            && packet.flags.has_all(PROBE)
         {
             // A probe does not measure the base round trip.
-            let base_rtt = window.limits().1;
-            sample = sleek.answered(now, packet.entropy).map(|sample| sample.max(base_rtt));
-            quick = sample.is_some_and(|sample| sample - base_rtt < scale.target());
+            let base_rtt = window.window_limits().1;
+            sample = sleek.process_probe_answer(now, packet.entropy).map(|sample| sample.max(base_rtt));
+            quick = sample.is_some_and(|sample| sample - base_rtt < scale.target_delay());
         }
         while self.base < arrived {
             // An answer about packets that were never sent finds no place for them.
             let Some(slot) = self.slots.pop_front() else { break };
-            self.reached(self.base, slot.place);
+            self.mark_reached(self.base, slot.place);
             self.base += 1;
         }
         let mut bits = bitmap;
@@ -361,17 +363,17 @@ impl Outgoing {
             let index = arrived.saturating_add(from).saturating_add(bits.trailing_zeros());
             // Clears the lowest bit that is set.
             bits &= bits - 1;
-            let Some(slot) = self.slot(index) else { continue };
+            let Some(slot) = self.slot_mut(index) else { continue };
             let place = std::mem::replace(&mut slot.place, Place::There);
-            self.reached(index, place);
+            self.mark_reached(index, place);
         }
         while self.slots.front().is_some_and(|slot| slot.place == Place::There) {
             self.slots.pop_front();
             self.base += 1;
         }
-        self.entropies.hear(now, packet.entropy, if marked { Fate::Marked } else { Fate::Good });
+        self.entropies.note_fate(now, packet.entropy, if marked { Fate::Marked } else { Fate::Good });
         if let (Some(window), Some(scale)) = (&mut self.window, scale) {
-            window.acked(scale, now, (marked, sample), newly, self.in_flight.max(0));
+            window.process_ack(scale, now, (marked, sample), newly, self.in_flight.max(0));
         }
         self.find_lost(received.min(self.packets).saturating_sub(arrived), quick);
         sample
@@ -381,12 +383,12 @@ impl Outgoing {
     fn find_lost(&mut self, beyond: u32, quick: bool) {
         let Some(window) = &self.window else { return };
         let packets = |bytes: i64| bytes / self.full;
-        let sizes = (packets(window.bytes()), packets(window.limits().0));
+        let sizes = (packets(window.window_bytes()), packets(window.window_limits().0));
         let waiting = !self.again.is_empty();
         let Some(sleek) = &mut self.sleek else { return };
-        for index in sleek.lost((self.base, self.next), sizes, beyond, (waiting, quick)) {
-            if self.slot(index).is_some_and(|slot| slot.place == Place::Away) {
-                self.repeat(index);
+        for index in sleek.lost_packets((self.base, self.next), sizes, beyond, (waiting, quick)) {
+            if self.slot_mut(index).is_some_and(|slot| slot.place == Place::Away) {
+                self.mark_again(index);
             }
         }
     }
@@ -395,23 +397,23 @@ impl Outgoing {
     pub(super) fn put_off(&mut self, shared: &mut Shared, scale: Option<&Scale>, now: Time) {
         let (Some(sleek), Some(window), Some(scale)) = (&mut self.sleek, &self.window, scale) else { return };
         let all = self.next == self.limit;
-        if let Some(at) = sleek.heard(now, (window.limits().1, scale.target()), all) {
-            shared.timers.arm(at, TimerKey::Probe(self.message.dst, self.message.id));
+        if let Some(at) = sleek.put_off_probe(now, (window.window_limits().1, scale.target_delay()), all) {
+            shared.timers.arm_deadline(at, TimerKey::Probe(self.message.dst, self.message.id));
         }
     }
 
     /// A probe may be due: a request that the receiver answers at once. NSCC §2.7
-    pub(super) fn probe(&mut self, shared: &mut Shared, now: Time) {
+    pub(super) fn send_probe(&mut self, shared: &mut Shared, now: Time) {
         let (Some(sleek), Some(window)) = (&mut self.sleek, &self.window) else { return };
-        let (due, again) = sleek.expired(now, window.limits().1);
+        let (due, again) = sleek.expire_deadline(now, window.window_limits().1);
         let message = &self.message;
         let (peer, id, tag) = (message.dst, message.id, message.tag);
         if let Some(at) = again {
-            shared.timers.arm(at, TimerKey::Probe(peer, id));
+            shared.timers.arm_deadline(at, TimerKey::Probe(peer, id));
         }
         if due && self.base < self.next {
             let entropy = self.entropies.next_entropy();
-            sleek.probed(now, entropy);
+            sleek.note_probe(now, entropy);
             let probe = Rts { again: 0, window: self.first, message_bytes: message.bytes, target: 0 };
             let probe = shared.control_view(probe, peer, id, tag, entropy);
             shared.control.push_back(Packet { flags: PROBE, ..probe });
@@ -419,53 +421,55 @@ impl Outgoing {
     }
 
     /// A packet arrived without its payload. UET §2.4
-    pub(super) fn nacked(&mut self, scale: Option<&Scale>, now: Time, packet: &Packet) {
-        let index = Ack::read(packet).index;
+    pub(super) fn process_nack(&mut self, scale: Option<&Scale>, now: Time, packet: &Packet) {
+        let index = Ack::from_packet(packet).index;
         // An answer about a packet that is not under way any more is old.
-        let Some(&mut slot) = self.slot(index).filter(|slot| slot.place == Place::Away) else { return };
-        let last_hop = packet.flags.has(LAST_HOP);
-        let size = self.wire(index);
+        let Some(&mut slot) = self.slot_mut(index).filter(|slot| slot.place == Place::Away) else { return };
+        let last_hop = packet.flags.has_all(LAST_HOP);
+        let size = self.wire_bytes(index);
         let guarded = last_hop && self.credit.is_some();
         if let (Some(window), Some(scale)) = (&mut self.window, scale) {
             let sample = Some(now - slot.sent);
-            window.trimmed(scale, now, (sample, guarded), size, self.in_flight.max(0));
+            window.process_trim(scale, now, (sample, guarded), size, self.in_flight.max(0));
         }
-        self.repeat(index);
+        self.mark_again(index);
         // No path is to blame for its receiver's own link.
-        let fate = match (last_hop, packet.flags.has(PacketFlags::ECE)) {
+        let fate = match (last_hop, packet.flags.has_all(PacketFlags::ECE)) {
             (false, _) => Fate::Trimmed,
             (true, true) => Fate::Marked,
             (true, false) => Fate::Good,
         };
-        self.entropies.hear(now, packet.entropy, fate);
+        self.entropies.note_fate(now, packet.entropy, fate);
     }
 
     /// A switch had no room for a header, and returns it.
-    pub(super) fn bounced(&mut self, now: Time, packet: &Packet) {
-        let index = Data::read(packet).index;
-        if self.slot(index).is_some_and(|slot| slot.place == Place::Away) {
-            self.repeat(index);
-            self.entropies.hear(now, packet.entropy, Fate::Trimmed);
+    pub(super) fn process_bounce(&mut self, now: Time, packet: &Packet) {
+        let index = Data::from_packet(packet).index;
+        if self.slot_mut(index).is_some_and(|slot| slot.place == Place::Away) {
+            self.mark_again(index);
+            self.entropies.note_fate(now, packet.entropy, Fate::Trimmed);
         }
     }
 
     /// Gives up the packets of which nothing was heard for too long, and returns true if there are any. UET §2.6
-    pub(super) fn overdue(&mut self, scale: Option<&Scale>, now: Time) -> bool {
+    pub(super) fn give_up_overdue(&mut self, scale: Option<&Scale>, now: Time) -> bool {
         let waited = !self.again.is_empty();
         let mut lost = false;
-        while let Some((sent, index)) = self.oldest().filter(|(sent, _)| self.due(*sent) <= now) {
+        while let Some((sent, index)) =
+            self.oldest_departure().filter(|(sent, _)| self.due_time(*sent) <= now)
+        {
             self.flight.pop_front();
             // The rest of a window that is lost as a whole does not wait any longer than its first packet.
             if sent >= self.backed_off {
                 self.backoff = (self.backoff + 1).min(MAX_BACKOFF);
                 self.backed_off = now;
             }
-            let Some(&mut slot) = self.slot(index) else { continue };
-            self.entropies.hear(now, slot.entropy, Fate::Lost);
-            let size = self.wire(index);
-            self.repeat(index);
+            let Some(&mut slot) = self.slot_mut(index) else { continue };
+            self.entropies.note_fate(now, slot.entropy, Fate::Lost);
+            let size = self.wire_bytes(index);
+            self.mark_again(index);
             if let (Some(window), Some(scale)) = (&mut self.window, scale) {
-                window.lost(scale, size);
+                window.shrink_for_loss(scale, size);
             }
             lost = true;
         }
@@ -481,14 +485,14 @@ impl Outgoing {
 
     /// True if a request would help: something is to be sent, and no credit is there for it.
     pub(super) fn wants_credit(&self) -> bool {
-        self.is_without_credit() && self.candidate().is_some()
+        self.is_without_credit() && self.next_candidate().is_some()
     }
 
     /// Departure and index of the packet that has been under way for longest.
     #[inline]
-    fn oldest(&mut self) -> Option<(Time, u32)> {
+    fn oldest_departure(&mut self) -> Option<(Time, u32)> {
         while let Some(&(sent, index)) = self.flight.front() {
-            if self.slot(index).is_some_and(|slot| slot.place == Place::Away && slot.sent == sent) {
+            if self.slot_mut(index).is_some_and(|slot| slot.place == Place::Away && slot.sent == sent) {
                 return Some((sent, index));
             }
             self.flight.pop_front();
@@ -498,13 +502,13 @@ impl Outgoing {
 
     /// Time at which a packet that left at `sent` is taken for lost: later, if it left after others were taken for
     /// lost.
-    fn due(&self, sent: Time) -> Time {
+    fn due_time(&self, sent: Time) -> Time {
         let doublings = if sent < self.backed_off { self.backoff.saturating_sub(1) } else { self.backoff };
         sent.saturating_add(self.timeout.saturating_mul(1 << doublings))
     }
 
     /// Time at which a message without credit or packets under way has heard nothing for too long.
-    pub(super) fn stalled(&self) -> Option<Time> {
+    pub(super) fn stalled_at(&self) -> Option<Time> {
         let wait = self.timeout.saturating_mul(STALLED_TIMEOUTS << self.backoff);
         // It does not ask twice in a round trip.
         let again = self.requested.map_or(Time::ZERO, |at| at.saturating_add(self.base_rtt));
@@ -517,7 +521,7 @@ impl Outgoing {
     }
 
     /// Something was heard: ends the doubling of the time-out. Returns true if it was doubled.
-    pub(super) fn calm(&mut self) -> bool {
+    pub(super) fn reset_backoff(&mut self) -> bool {
         self.backed_off = Time::ZERO;
         std::mem::take(&mut self.backoff) > 0
     }
@@ -528,7 +532,7 @@ impl Outgoing {
     }
 
     /// A deadline has come. Returns true if it is the one in force.
-    pub(super) fn expires(&mut self, now: Time) -> bool {
+    pub(super) fn expire_deadline(&mut self, now: Time) -> bool {
         let due = self.lost_at.is_some_and(|at| now >= at);
         if due {
             self.lost_at = None;
@@ -538,12 +542,12 @@ impl Outgoing {
 
     /// Arms the deadline of the oldest packet under way, or of a message that waits for credit, unless one that is as early
     /// is in force.
-    pub(super) fn watch(&mut self, shared: &mut Shared, now: Time) {
-        let lost = self.oldest().map(|(sent, _)| self.due(sent));
+    pub(super) fn arm_deadline(&mut self, shared: &mut Shared, now: Time) {
+        let lost = self.oldest_departure().map(|(sent, _)| self.due_time(sent));
         // The time-out may have become shorter since, so that it is due already.
-        let Some(due) = lost.or_else(|| self.stalled()).map(|due| due.max(now)) else { return };
+        let Some(due) = lost.or_else(|| self.stalled_at()).map(|due| due.max(now)) else { return };
         if self.lost_at.is_none_or(|at| due < at) {
-            shared.timers.arm(due, TimerKey::Lost(self.message.dst, self.message.id));
+            shared.timers.arm_deadline(due, TimerKey::Lost(self.message.dst, self.message.id));
             self.lost_at = Some(due);
         }
     }
@@ -553,7 +557,7 @@ impl Outgoing {
 #[inline]
 pub(super) fn is_of_sender(packet: &Packet) -> bool {
     match packet.kind {
-        PacketKind::Header => !packet.flags.has(PacketFlags::BOUNCED),
+        PacketKind::Header => !packet.flags.has_all(PacketFlags::BOUNCED),
         kind => matches!(kind, PacketKind::Data | PacketKind::Rts),
     }
 }

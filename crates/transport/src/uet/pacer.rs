@@ -6,7 +6,7 @@ use super::control::uplinks::Uplinks;
 use super::{LAST_HOP, Settings};
 use crate::endpoint::HostContext;
 use crate::messages::MessageId;
-use crate::shared::scale;
+use crate::shared::scale_time;
 use headway_packet::{Ecn, Packet, PacketKind};
 use headway_primitives::mix;
 use headway_units::Time;
@@ -84,11 +84,11 @@ impl Pacer {
     }
 
     /// A pull leaves that permits `bytes` more.
-    pub(super) fn left(&mut self, now: Time, bytes: u64) {
+    pub(super) fn record_pull(&mut self, now: Time, bytes: u64) {
         let quanta = if bytes == 0 { EMPTY_PULL } else { bytes.div_ceil(QUANTUM) };
         let quantum = match &mut self.uplinks {
             // Pulls come less often, and each permits as much as before.
-            Some(uplinks) => scale(self.quantum, 1.0 / uplinks.share(now)),
+            Some(uplinks) => scale_time(self.quantum, 1.0 / uplinks.pull_share(now)),
             None => self.quantum,
         };
         // From this pull on: time in which nothing was wanted is not made up for.
@@ -96,17 +96,17 @@ impl Pacer {
     }
 
     /// A data packet has arrived, or its header, or a request.
-    pub(super) fn arrived(&mut self, now: Time, packet: &Packet, base_rtt: impl FnOnce() -> Time) {
+    pub(super) fn note_arrival(&mut self, now: Time, packet: &Packet, base_rtt: impl FnOnce() -> Time) {
         if let Some(uplinks) = &mut self.uplinks {
-            uplinks.learn(now, base_rtt);
+            uplinks.learn_base_rtt(now, base_rtt);
             let header = packet.kind == PacketKind::Header;
-            let trimmed = header.then(|| packet.flags.has(LAST_HOP));
-            uplinks.arrived(now, packet.is_data() && packet.ecn == Ecn::Ce, trimmed);
+            let trimmed = header.then(|| packet.flags.has_all(LAST_HOP));
+            uplinks.note_arrival(now, packet.is_data() && packet.ecn == Ecn::Ce, trimmed);
         }
     }
 
     /// Takes messages out of all lines.
-    pub(super) fn retain(&mut self, keep: impl Fn(&MessageId) -> bool) {
+    pub(super) fn retain_messages(&mut self, keep: impl Fn(&MessageId) -> bool) {
         [&mut self.again, &mut self.active, &mut self.idle].into_iter().for_each(|line| line.retain(&keep));
     }
 }

@@ -74,39 +74,39 @@ impl Receiver {
     }
 
     /// A packet of a sender: data, the header of cut data, or a request.
-    pub(super) fn arrived(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+    pub(super) fn receive_packet(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
         let (rules, ack_bytes) = (self.settings.credit.clone(), self.settings.common.ack_bytes);
         // Before the message is looked up: the mark of a repeated packet is a sign of congestion as well.
-        self.pacer.arrived(now, packet, || self.settings.base_rtt(&(shared.context.path)(packet.src)));
-        let Some(incoming) = self.know(shared, packet) else { return };
+        self.pacer.note_arrival(now, packet, || self.settings.base_rtt(&(shared.context.path)(packet.src)));
+        let Some(incoming) = self.find_or_create(shared, packet) else { return };
         if packet.kind == PacketKind::Rts {
-            incoming.request(shared, key, packet);
-        } else if Data::read(packet).index >= incoming.packets {
+            incoming.receive_request(shared, key, packet);
+        } else if Data::from_packet(packet).index >= incoming.packets {
             return;
         } else if packet.is_data() {
-            incoming.data(shared, key, packet, ack_bytes.min(incoming.most / ACKS_IN_WINDOW));
+            incoming.receive_data(shared, key, packet, ack_bytes.min(incoming.most / ACKS_IN_WINDOW));
             if incoming.received.len() == incoming.packets {
-                return self.complete(shared, key, packet);
+                return self.complete_message(shared, key, packet);
             }
         } else {
-            incoming.header(shared, key, packet);
+            incoming.receive_header(shared, key, packet);
         }
         if let Some(rules) = rules {
             self.line_up(key, packet, &rules, shared.context.sizes.full_wire().into());
-            self.pull(shared, now);
+            self.send_pulls(shared, now);
         }
     }
 
     /// The state of a message, made if it is new; `None` for one that is over, or makes no sense.
-    fn know(&mut self, shared: &mut Shared, packet: &Packet) -> Option<&mut Incoming> {
+    fn find_or_create(&mut self, shared: &mut Shared, packet: &Packet) -> Option<&mut Incoming> {
         let (peer, id) = (packet.src, packet.message);
-        if let Some(place) = self.messages.find((peer, id)) {
+        if let Some(place) = self.messages.find_key((peer, id)) {
             return Some(&mut self.messages[place]);
         }
         // A request carries the length in the same field as a data packet.
-        let Data { index, message_bytes, .. } = Data::read(packet);
-        let packets = u32::try_from(shared.context.sizes.packets(message_bytes)).ok()?;
+        let Data { index, message_bytes, .. } = Data::from_packet(packet);
+        let packets = u32::try_from(shared.context.sizes.packets_of(message_bytes)).ok()?;
         let request = packet.kind == PacketKind::Rts;
         if self.finished.contains(peer, id) {
             // The sender has not heard that it is done.
@@ -114,7 +114,7 @@ impl Receiver {
             let index = if request { packets - 1 } else { index };
             let ack = Ack { index, arrived: packets, bitmap: 0, from: 0, received: packets };
             let mut ack = shared.control_view(ack, peer, id, packet.tag, packet.entropy);
-            ack.flags = echo(packet);
+            ack.flags = echoed_flags(packet);
             shared.control.push_back(ack);
             return None;
         }
@@ -136,7 +136,7 @@ impl Receiver {
             owed: 0,
             active: false,
             idle: false,
-            most: self.settings.most(&shared.context, self.settings.base_rtt(&path)),
+            most: self.settings.largest_window(&shared.context, self.settings.base_rtt(&path)),
             tag: packet.tag,
             entropies: Entropies::new(spraying, PULL_ENTROPIES, times, packet.entropy, seed),
             state: ReceiverState::Receiving,
@@ -146,22 +146,22 @@ impl Receiver {
     }
 
     /// The last packet of a message has arrived, and was acknowledged: it is not pulled any more.
-    fn complete(&mut self, shared: &mut Shared, key: MessageId, packet: &Packet) {
+    fn complete_message(&mut self, shared: &mut Shared, key: MessageId, packet: &Packet) {
         let Some(mut incoming) = self.messages.remove(key) else { return };
         incoming.state.step(ReceiverEvent::Last);
         self.finished.insert(key.0, key.1);
-        shared.completed(packet);
+        shared.report_completed(packet);
     }
 
     /// Puts a message into the lines where a packet of it wants it to be. RCCC §3.2
     fn line_up(&mut self, key: MessageId, packet: &Packet, rules: &CreditRules, full: u64) {
-        let Some(incoming) = self.messages.named(key) else { return };
-        let target = u64::from(Data::read(packet).target) * QUANTUM;
+        let Some(incoming) = self.messages.named_mut(key) else { return };
+        let target = u64::from(Data::from_packet(packet).target) * QUANTUM;
         let more = target > incoming.target;
         incoming.target = incoming.target.max(target);
         let lost = match packet.kind {
             // The number comes from the wire: no more than the message has.
-            PacketKind::Rts => u64::from(Rts::read(packet).again.min(incoming.packets - 1)) + 1,
+            PacketKind::Rts => u64::from(Rts::from_packet(packet).again.min(incoming.packets - 1)) + 1,
             PacketKind::Header => 1,
             _ => 0,
         };
@@ -181,12 +181,12 @@ impl Receiver {
     }
 
     /// The pulls whose time has come. RCCC §3.2
-    fn pull(&mut self, shared: &mut Shared, now: Time) {
+    fn send_pulls(&mut self, shared: &mut Shared, now: Time) {
         let Some(rules) = self.settings.credit.clone() else { return };
         while self.pacer.next() <= now {
             let Some((key, line)) = self.pacer.pop() else { return };
             // It may be complete: only `forget` takes messages out of the lines.
-            let Some(incoming) = self.messages.named(key) else { continue };
+            let Some(incoming) = self.messages.named_mut(key) else { continue };
             let before = incoming.given;
             let all = before + rules.pull;
             let to_target = line == Line::Active && !rules.counts_again;
@@ -218,10 +218,10 @@ impl Receiver {
             let entropy = incoming.entropies.next_entropy();
             let pull = shared.control_view(Pull { permitted }, key.0, key.1, incoming.tag, entropy);
             shared.control.push_back(Packet { flags: PacketFlags::PULL, ..pull });
-            self.pacer.left(now, gap);
+            self.pacer.record_pull(now, gap);
         }
         if !self.pacer.armed && !self.pacer.is_empty() {
-            shared.timers.arm(self.pacer.next().max(now), TimerKey::Pull);
+            shared.timers.arm_deadline(self.pacer.next().max(now), TimerKey::Pull);
             self.pacer.armed = true;
         }
     }
@@ -229,48 +229,48 @@ impl Receiver {
     /// The deadline of the next pull has come.
     pub(super) fn pull_due(&mut self, shared: &mut Shared, now: Time) {
         self.pacer.armed = false;
-        self.pull(shared, now);
+        self.send_pulls(shared, now);
     }
 }
 
 impl ReceivingHalf<TimerKey> for Receiver {
     /// The sender is gone.
-    fn forget(&mut self, _: &mut Shared, _: Time, gone: Gone) {
-        self.messages.forget(gone);
-        self.pacer.retain(|key| !gone.covers(*key));
-        self.finished.forget(gone);
+    fn forget_messages(&mut self, _: &mut Shared, _: Time, gone: Gone) {
+        self.messages.forget_gone(gone);
+        self.pacer.retain_messages(|key| !gone.covers_message(*key));
+        self.finished.forget_gone(gone);
     }
 
-    fn probe(&self, id: MessageId, found: &mut Sink<'_>) {
+    fn probe_message(&self, id: MessageId, found: &mut Sink<'_>) {
         if let (Some(incoming), true) = (self.messages.named_now(id), self.settings.credit.is_some()) {
             found(&WANTED, incoming.target.saturating_sub(incoming.given) as f64);
         }
     }
 
-    fn live(&self) -> usize {
+    fn live_messages(&self) -> usize {
         self.messages.len()
     }
 }
 
 /// Flags of the answered packet that its answer repeats.
-fn echo(packet: &Packet) -> PacketFlags {
-    let again = packet.flags.has(PacketFlags::AGAIN);
-    PacketFlags::when(packet.ecn == Ecn::Ce, PacketFlags::ECE)
-        .with(PacketFlags::when(again, PacketFlags::AGAIN))
-        .with(PacketFlags::when(packet.kind == PacketKind::Rts && packet.flags.has(PROBE), PROBE))
+fn echoed_flags(packet: &Packet) -> PacketFlags {
+    let again = packet.flags.has_all(PacketFlags::AGAIN);
+    PacketFlags::only_if(packet.ecn == Ecn::Ce, PacketFlags::ECE)
+        .with(PacketFlags::only_if(again, PacketFlags::AGAIN))
+        .with(PacketFlags::only_if(packet.kind == PacketKind::Rts && packet.flags.has_all(PROBE), PROBE))
 }
 
 impl Incoming {
     /// A packet with its payload. UET §1.1
-    fn data(&mut self, shared: &mut Shared, key: MessageId, packet: &Packet, ack_bytes: u64) {
+    fn receive_data(&mut self, shared: &mut Shared, key: MessageId, packet: &Packet, ack_bytes: u64) {
         self.state.step(ReceiverEvent::Data);
-        let Data { index, ask, .. } = Data::read(packet);
+        let Data { index, ask, .. } = Data::from_packet(packet);
         let (marked, asks) = (packet.ecn == Ecn::Ce, ask > 0);
         if !self.received.insert(index) {
             // Its sender is not up to date.
-            return self.acknowledge(shared, key, packet);
+            return self.push_ack(shared, key, packet);
         }
-        shared.delivered(packet);
+        shared.report_delivered(packet);
         // The first answer ends speculation, and must not wait for more bytes.
         let first = self.received.len() == 1;
         self.unacked += u64::from(packet.wire);
@@ -282,42 +282,43 @@ impl Incoming {
         }
         let last = self.received.len() == self.packets;
         if marked || asks || first || closed || last || self.unacked >= ack_bytes {
-            self.acknowledge(shared, key, packet);
+            self.push_ack(shared, key, packet);
         }
     }
 
     /// Reports the arrivals, the packet itself and those before it first of all. UET §1.1
-    fn acknowledge(&mut self, shared: &mut Shared, key: MessageId, packet: &Packet) {
+    fn push_ack(&mut self, shared: &mut Shared, key: MessageId, packet: &Packet) {
         self.unacked = 0;
         let arrived = self.received.next_missing(0);
         // A request names no packet, and hosts refuse answers about packets that a message has not.
         let request = packet.kind == PacketKind::Rts;
-        let index = if request { arrived.saturating_sub(1) } else { Data::read(packet).index };
+        let index = if request { arrived.saturating_sub(1) } else { Data::from_packet(packet).index };
         // The bitmap ends with a packet that is more than 63 beyond the first missing one.
         let from = index.saturating_sub(63).saturating_sub(arrived);
-        let bitmap = self.received.bits(arrived + from);
+        let bitmap = self.received.bits_from(arrived + from);
         let ack = Ack { index, arrived, bitmap, from, received: self.received.len() };
         let mut ack = shared.control_view(ack, key.0, key.1, self.tag, packet.entropy);
-        ack.flags = echo(packet);
+        ack.flags = echoed_flags(packet);
         shared.control.push_back(ack);
     }
 
     /// A packet without its payload. UET §1.2
-    fn header(&mut self, shared: &mut Shared, key: MessageId, packet: &Packet) {
+    fn receive_header(&mut self, shared: &mut Shared, key: MessageId, packet: &Packet) {
         self.state.step(ReceiverEvent::Header);
-        let index = Data::read(packet).index;
+        let index = Data::from_packet(packet).index;
         if self.received.contains(index) {
-            return self.acknowledge(shared, key, packet);
+            return self.push_ack(shared, key, packet);
         }
         let nack = Nack { index, arrived: self.received.next_missing(0) };
         let mut nack = shared.control_view(nack, key.0, key.1, self.tag, packet.entropy);
-        nack.flags = echo(packet).with(PacketFlags::when(packet.flags.has(LAST_HOP), LAST_HOP));
+        nack.flags =
+            echoed_flags(packet).with(PacketFlags::only_if(packet.flags.has_all(LAST_HOP), LAST_HOP));
         shared.control.push_back(nack);
     }
 
     /// Takes in a request for credit; its sender does not know the arrivals.
-    fn request(&mut self, shared: &mut Shared, key: MessageId, packet: &Packet) {
+    fn receive_request(&mut self, shared: &mut Shared, key: MessageId, packet: &Packet) {
         self.state.step(ReceiverEvent::Request);
-        self.acknowledge(shared, key, packet);
+        self.push_ack(shared, key, packet);
     }
 }

@@ -57,23 +57,25 @@ const WITH_SESSION: &[u64] = &[1, 2, 3, 4];
 /// Those in which stamps follow the session, and those with a seal.
 const WITH_STAMPS: &[u64] = &[Envelope::Stamped as u64, Envelope::StampedSealed as u64];
 const WITH_SEAL: &[u64] = &[Envelope::Sealed as u64, Envelope::StampedSealed as u64];
-const HEADER: Part = Part::always("Header", "headway", WIRE_FIELDS);
+const HEADER: Part = Part::always_part("Header", "headway", WIRE_FIELDS);
 const SESSION: Part = Part {
     when: &[("envelope", WITH_SESSION)],
-    ..Part::always("Session", "headway.session", SESSION_FIELDS)
+    ..Part::always_part("Session", "headway.session", SESSION_FIELDS)
 };
-const CROSSED: Part =
-    Part { when: &[("envelope", WITH_STAMPS)], ..Part::always("Stamps", "headway.stamps", CROSSED_FIELDS) };
+const CROSSED: Part = Part {
+    when: &[("envelope", WITH_STAMPS)],
+    ..Part::always_part("Stamps", "headway.stamps", CROSSED_FIELDS)
+};
 const HOP: Part =
-    Part { when: &[("envelope", WITH_STAMPS)], ..Part::always("Stamp", "headway.stamp", HOP_FIELDS) };
+    Part { when: &[("envelope", WITH_STAMPS)], ..Part::always_part("Stamp", "headway.stamp", HOP_FIELDS) };
 
 impl Part {
-    const fn always(title: &'static str, filter: &'static str, fields: &'static [WireField]) -> Part {
+    const fn always_part(title: &'static str, filter: &'static str, fields: &'static [WireField]) -> Part {
         Part { title, filter, fields, when: &[], filled: None }
     }
 
     /// The stamp of a port, by its number from 1.
-    const fn hop(number: u64) -> Part {
+    const fn hop_part(number: u64) -> Part {
         Part { filled: Some(("crossed", number)), ..HOP }
     }
 }
@@ -81,7 +83,7 @@ impl Part {
 const CUTTABLE: &[u64] = &[PacketKind::Data as u64, PacketKind::Header as u64];
 const CHECK: Part = Part {
     when: &[("envelope", WITH_SEAL), ("kind", CUTTABLE)],
-    ..Part::always("Check", "headway.check", CHECK_FIELDS)
+    ..Part::always_part("Check", "headway.check", CHECK_FIELDS)
 };
 /// Kinds that keep their seal.
 // All but 6, a header, whose seal was cut off with the payload.
@@ -92,17 +94,17 @@ const SEAL: Tail = Tail {
     bytes: SEAL_TAG,
     when: &[("envelope", WITH_SEAL), ("kind", WHOLE)],
 };
-const HANDSHAKE: Part = Part::always("Handshake", "headway.handshake", HANDSHAKE_FIELDS);
+const HANDSHAKE: Part = Part::always_part("Handshake", "headway.handshake", HANDSHAKE_FIELDS);
 const SHARE: Part = Part {
     when: &[("session", &[SEALED_SESSION_VERSION as u64])],
-    ..Part::always("Share", "headway.handshake", SHARE_FIELDS)
+    ..Part::always_part("Share", "headway.handshake", SHARE_FIELDS)
 };
-const PATH: Part = Part::always("Path", "headway.path", PATH_FIELDS);
+const PATH: Part = Part::always_part("Path", "headway.path", PATH_FIELDS);
 /// Numbers of addresses that a list may have.
 const COUNTS: &[u64; MOST_ADDRESSES] = &[1, 2, 3, 4, 5, 6, 7, 8];
 
 /// The address with a number, from 0, of a list: there where it has as many.
-const fn listed(number: usize) -> Part {
+const fn listed_address(number: usize) -> Part {
     // Written out: slices made in a loop would not live as long as a `When`.
     const FROM: [When; MOST_ADDRESSES] = [
         &[("count", COUNTS)],
@@ -114,28 +116,37 @@ const fn listed(number: usize) -> Part {
         &[("count", COUNTS.split_at(6).1)],
         &[("count", COUNTS.split_at(7).1)],
     ];
-    Part { when: FROM[number], ..Part::always("Address", "headway.path", ADDRESS_FIELDS) }
+    Part { when: FROM[number], ..Part::always_part("Address", "headway.path", ADDRESS_FIELDS) }
 }
 
 /// A list of addresses, in order.
 const LIST: &[Part] = &[
     HANDSHAKE,
     PATH,
-    listed(0),
-    listed(1),
-    listed(2),
-    listed(3),
-    listed(4),
-    listed(5),
-    listed(6),
-    listed(7),
+    listed_address(0),
+    listed_address(1),
+    listed_address(2),
+    listed_address(3),
+    listed_address(4),
+    listed_address(5),
+    listed_address(6),
+    listed_address(7),
 ];
 /// Parts of a packet, in order.
-const PACKET: &[Part] =
-    &[HEADER, SESSION, CROSSED, Part::hop(1), Part::hop(2), Part::hop(3), Part::hop(4), Part::hop(5), CHECK];
+const PACKET: &[Part] = &[
+    HEADER,
+    SESSION,
+    CROSSED,
+    Part::hop_part(1),
+    Part::hop_part(2),
+    Part::hop_part(3),
+    Part::hop_part(4),
+    Part::hop_part(5),
+    CHECK,
+];
 
 /// The packet, and every datagram of the handshake.
-fn forms() -> Vec<Form> {
+fn datagram_forms() -> Vec<Form> {
     let packet = Form { first: WIRE_VERSION, name: "packet", parts: PACKET, tail: Some(SEAL) };
     let names = HANDSHAKE_FIELDS[0].values;
     let handshake = HandshakeKind::ALL.map(|kind| {
@@ -156,7 +167,7 @@ fn forms() -> Vec<Form> {
 #[test]
 fn the_dissector_is_made_from_the_tables_of_fields() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/wireshark/headway.lua");
-    let fresh = script(&forms());
+    let fresh = lua_script(&datagram_forms());
     if std::env::var_os("HEADWAY_BLESS").is_some() {
         std::fs::write(&path, &fresh).expect("the script can be written");
     }
@@ -179,9 +190,9 @@ struct Meaning {
 }
 
 /// The protocols, each once, in the order of the registry.
-fn families() -> Vec<Family> {
+fn distinct_families() -> Vec<Family> {
     let mut found: Vec<Family> = Vec::new();
-    for entry in headway_transport::registry::all() {
+    for entry in headway_transport::registry::all_entries() {
         if found.iter().all(|family| family.name != entry.packets.name) {
             found.push(entry.packets);
         }
@@ -192,16 +203,17 @@ fn families() -> Vec<Family> {
 /// Meaning of every field, as the protocols declare it; of those that fit a packet the first counts. Flags tell
 /// more than kinds alone, so views that have flags come first.
 fn all_meanings() -> Vec<Meaning> {
-    let families = families();
+    let families = distinct_families();
     let mut found: Vec<Meaning> = Vec::new();
     for (place, family) in families.iter().enumerate() {
         for view in family.views {
             let rivals = || {
                 // Any data packet may become a header, in a network whose ports cut.
-                let data =
-                    |other: &Family| other.view(PacketKind::Data).filter(|_| view.kind == PacketKind::Header);
+                let data = |other: &Family| {
+                    other.view_of(PacketKind::Data).filter(|_| view.kind == PacketKind::Header)
+                };
                 let views =
-                    families.iter().filter_map(move |other| other.view(view.kind).or_else(|| data(other)));
+                    families.iter().filter_map(move |other| other.view_of(view.kind).or_else(|| data(other)));
                 views.filter(|other| other.flags == view.flags)
             };
             for one in view.fields {
@@ -238,7 +250,7 @@ fn every_meaning_is_of_a_field_and_can_count() {
     for (place, one) in all.iter().enumerate() {
         assert!(WIRE_FIELDS.iter().any(|field| field.name == one.field), "{one:?}");
         let hides = |before: &&Meaning| {
-            let same = before.field == one.field && one.flags.has(before.flags);
+            let same = before.field == one.field && one.flags.has_all(before.flags);
             same && before.family.is_none_or(|family| Some(family) == one.family)
                 && before.kinds.iter().any(|kind| one.kinds.contains(kind))
         };
@@ -268,7 +280,7 @@ fn the_parts_of_a_packet_are_those_that_its_envelope_says() {
                 })
             };
             let here: Vec<Part> = PACKET.iter().filter(holds).copied().collect();
-            assert_eq!(bytes(&here), bytes(&[HEADER]) + envelope.before(kind), "{envelope:?} {kind:?}");
+            assert_eq!(bytes(&here), bytes(&[HEADER]) + envelope.bytes_before(kind), "{envelope:?} {kind:?}");
         }
     }
     assert_eq!(bytes(&[CROSSED]) + Stamps::ROOM * bytes(&[HOP]), STAMPS_BYTES);
@@ -276,10 +288,11 @@ fn the_parts_of_a_packet_are_those_that_its_envelope_says() {
 
 #[test]
 fn only_a_header_has_lost_its_seal() {
-    let sealed = |kind: &PacketKind| Envelope::Sealed.after(*kind) == SEAL_TAG;
+    let sealed = |kind: &PacketKind| Envelope::Sealed.bytes_after(*kind) == SEAL_TAG;
     let kinds: Vec<u64> = PacketKind::ALL.into_iter().filter(sealed).map(|kind| kind as u64).collect();
     assert_eq!(kinds, WHOLE);
-    let checked = |kind: &PacketKind| Envelope::Sealed.before(*kind) > Envelope::Session.before(*kind);
+    let checked =
+        |kind: &PacketKind| Envelope::Sealed.bytes_before(*kind) > Envelope::Session.bytes_before(*kind);
     let kinds: Vec<u64> = PacketKind::ALL.into_iter().filter(checked).map(|kind| kind as u64).collect();
     assert_eq!(kinds, CUTTABLE);
 }
@@ -290,9 +303,10 @@ fn the_page_lists_every_field() {
     let there = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let (before, rest) = there.split_once(FIELDS.0).expect("the page has a place for the fields");
     let (_, after) = rest.split_once(FIELDS.1).expect("the place for the fields has an end");
-    let tables =
-        [HEADER, SESSION, CROSSED, HOP, CHECK, HANDSHAKE, SHARE, PATH, listed(0)].map(table).concat()
-            + &table_of_meanings();
+    let tables = [HEADER, SESSION, CROSSED, HOP, CHECK, HANDSHAKE, SHARE, PATH, listed_address(0)]
+        .map(fields_table)
+        .concat()
+        + &table_of_meanings();
     let fresh = format!("{before}{}{tables}{}{after}", FIELDS.0, FIELDS.1);
     if std::env::var_os("HEADWAY_BLESS").is_some() {
         std::fs::write(&path, &fresh).expect("the page can be written");
@@ -302,7 +316,7 @@ fn the_page_lists_every_field() {
 }
 
 /// Fields as a table of Markdown.
-fn table(part: Part) -> String {
+fn fields_table(part: Part) -> String {
     let mut out = format!(
         "\n### {}\n\n| offset | bytes | filter | meaning | a switch may |\n|---|---|---|---|---|\n",
         part.title
@@ -318,7 +332,7 @@ fn table(part: Part) -> String {
             Mutable::Stamp => "count itself and fill in the next stamp, in data",
             Mutable::Flags => "set `bounced` as it returns a header, and `last-hop` in front of its receiver",
         };
-        let name = filter(&part, field);
+        let name = filter_name(&part, field);
         let _ = writeln!(out, "| {offset} | {bytes} | `{name}` | {}{values} | {may} |", field.doc);
     }
     out + "\n"
@@ -350,10 +364,10 @@ fn a_second_table_of_fields_has_its_own_offsets_and_condition() {
         Part {
             when: &[("priority", &[1, 2])],
             filled: Some(("count", 3)),
-            ..Part::always("More", "headway.more", MORE)
+            ..Part::always_part("More", "headway.more", MORE)
         },
     ];
-    let text = script(&[
+    let text = lua_script(&[
         Form { first: 1, name: "packet", parts: PARTS, tail: Some(SEAL) },
         Form { first: 9, name: "hello", parts: &PARTS[1..], tail: None },
     ]);
@@ -369,7 +383,7 @@ fn a_second_table_of_fields_has_its_own_offsets_and_condition() {
     }
 }
 
-fn script(forms: &[Form]) -> String {
+fn lua_script(forms: &[Form]) -> String {
     let mut out = format!(
         "-- Headway for Wireshark: copy into the personal Lua plugins folder, or `tshark -X lua_script:headway.lua`.\n\
          -- Written from the tables of fields in crates/packet/src and what each transport declares of its packets, by\n\
@@ -379,18 +393,18 @@ fn script(forms: &[Form]) -> String {
          local FORMS = {{\n"
     );
     for form in forms {
-        let _ = writeln!(out, "    [{}] = {{ name = {}, parts = {{", form.first, quoted(form.name));
-        form.parts.iter().for_each(|p| part(&mut out, p));
-        let _ = writeln!(out, "    }}{} }},", form.tail.map_or(String::new(), tail));
+        let _ = writeln!(out, "    [{}] = {{ name = {}, parts = {{", form.first, lua_quoted(form.name));
+        form.parts.iter().for_each(|p| write_part(&mut out, p));
+        let _ = writeln!(out, "    }}{} }},", form.tail.map_or(String::new(), tail_table));
     }
     out.push_str("}\n\n");
-    meanings(&mut out);
+    write_meanings(&mut out);
     out + DISSECT
 }
 
 /// Meaning of a field by kind, flags and family of transports.
-fn meanings(out: &mut String) {
-    let families: Vec<String> = families().iter().map(|family| quoted(family.name)).collect();
+fn write_meanings(out: &mut String) {
+    let families: Vec<String> = distinct_families().iter().map(|family| lua_quoted(family.name)).collect();
     let _ = writeln!(out, "-- The header does not say its transport: a preference does.");
     let _ = writeln!(out, "local FAMILIES = {{ {} }}", families.join(", "));
     let _ = writeln!(
@@ -400,7 +414,7 @@ fn meanings(out: &mut String) {
     for one in all_meanings() {
         let kinds: Vec<String> = one.kinds.iter().map(|kind| format!("[{}] = true", *kind as u8)).collect();
         let family = one.family.map_or(String::new(), |place| format!(" family = {place},"));
-        let (field, doc) = (quoted(one.field), quoted(one.doc));
+        let (field, doc) = (lua_quoted(one.field), lua_quoted(one.doc));
         let (kinds, flags) = (kinds.join(", "), one.flags.0);
         let _ = writeln!(
             out,
@@ -415,7 +429,7 @@ fn table_of_meanings() -> String {
     let mut out =
         "\n### What fields hold\n\n| field | kinds | flags | transports | holds |\n|---|---|---|---|---|\n"
             .to_string();
-    let families = families();
+    let families = distinct_families();
     for one in all_meanings() {
         let kinds: Vec<String> = one.kinds.iter().map(|kind| format!("`{}`", kind.name())).collect();
         let flags = WIRE_FIELDS.iter().find(|field| field.name == "flags").expect("it has flags");
@@ -428,54 +442,54 @@ fn table_of_meanings() -> String {
     out + "\n"
 }
 
-fn tail(tail: Tail) -> String {
+fn tail_table(tail: Tail) -> String {
     format!(
         ", tail = {{ title = {}, filter = {}, bytes = {},\n       {} }}",
-        quoted(tail.title),
-        quoted(tail.filter),
+        lua_quoted(tail.title),
+        lua_quoted(tail.filter),
         tail.bytes,
-        condition(tail.when)
+        condition_table(tail.when)
     )
 }
 
-fn condition(when: When) -> String {
+fn condition_table(when: When) -> String {
     let one = |(field, values): &(&str, &[u64])| {
         let values: Vec<String> = values.iter().map(u64::to_string).collect();
-        format!("{{ field = {}, values = {{ {} }} }}", quoted(field), values.join(", "))
+        format!("{{ field = {}, values = {{ {} }} }}", lua_quoted(field), values.join(", "))
     };
     format!(" when = {{ {} }}", when.iter().map(one).collect::<Vec<_>>().join(", "))
 }
 
-fn part(out: &mut String, part: &Part) {
+fn write_part(out: &mut String, part: &Part) {
     let start = part.fields[0].offset;
     let bits: usize = part.fields.iter().map(|f| f.bits).sum();
-    let when = if part.when.is_empty() { String::new() } else { condition(part.when) + "," };
+    let when = if part.when.is_empty() { String::new() } else { condition_table(part.when) + "," };
     let filled = part.filled.map_or(String::new(), |(field, least)| {
-        format!(" filled = {{ field = {}, least = {least} }},", quoted(field))
+        format!(" filled = {{ field = {}, least = {least} }},", lua_quoted(field))
     });
     let _ = writeln!(
         out,
         "        {{ title = {}, bytes = {},{when}{filled} fields = {{",
-        quoted(part.title),
+        lua_quoted(part.title),
         whole_bytes(bits)
     );
     for field in part.fields {
         let _ = write!(
             out,
             "            {{ name = {}, filter = {}, offset = {}, bytes = {}, doc = {}",
-            quoted(field.name),
-            quoted(&filter(part, field)),
+            lua_quoted(field.name),
+            lua_quoted(&filter_name(part, field)),
             whole_bytes(field.offset - start),
             whole_bytes(field.bits),
-            quoted(field.doc)
+            lua_quoted(field.doc)
         );
-        let _ = writeln!(out, "{} }},", meaning(field));
+        let _ = writeln!(out, "{} }},", values_table(field));
     }
     out.push_str("        } },\n");
 }
 
 /// A field that is called like its part has the part's own name.
-fn filter(part: &Part, field: &WireField) -> String {
+fn filter_name(part: &Part, field: &WireField) -> String {
     match part.filter.rsplit_once('.') {
         Some((_, last)) if last == field.name => part.filter.into(),
         _ => format!("{}.{}", part.filter, field.name),
@@ -483,18 +497,18 @@ fn filter(part: &Part, field: &WireField) -> String {
 }
 
 /// Names of values or of flags. A list that names no zero and only powers of two is a set of flags.
-fn meaning(field: &WireField) -> String {
+fn values_table(field: &WireField) -> String {
     let indent = ",\n              ";
     if field.doc == "Zero" {
         ", zero = true".into()
     } else if field.values.is_empty() {
         String::new()
     } else if field.values.iter().all(|(v, _)| v.is_power_of_two()) {
-        let one = |(v, n): &(u64, &str)| format!("{{ mask = {v}, name = {} }}", quoted(n));
+        let one = |(v, n): &(u64, &str)| format!("{{ mask = {v}, name = {} }}", lua_quoted(n));
         let flags: Vec<String> = field.values.iter().map(one).collect();
         format!("{indent}flags = {{ {} }}", flags.join(", "))
     } else {
-        let one = |(v, n): &(u64, &str)| format!("[{v}] = {}", quoted(n));
+        let one = |(v, n): &(u64, &str)| format!("[{v}] = {}", lua_quoted(n));
         let values: Vec<String> = field.values.iter().map(one).collect();
         format!("{indent}values = {{ {} }}", values.join(", "))
     }
@@ -506,6 +520,6 @@ fn whole_bytes(bits: usize) -> usize {
 }
 
 /// A string of Lua; field documentation holds no control characters.
-fn quoted(text: &str) -> String {
+fn lua_quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -20,18 +20,18 @@ const SLOT: Time = Time::us(12);
 const SILENCE: Time = Time::ms(20);
 const MOST_WAITING: usize = 200;
 
-fn named(params: &[(&'static str, ParamValue)]) -> Vec<(String, ParamValue)> {
+fn owned_params(params: &[(&'static str, ParamValue)]) -> Vec<(String, ParamValue)> {
     params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect()
 }
 
 /// True if these values are accepted together.
-fn accepted(name: &str, params: &[(&'static str, ParamValue)]) -> bool {
-    registry::resolved(name, &named(params)).expect("registered").is_ok()
+fn is_accepted(name: &str, params: &[(&'static str, ParamValue)]) -> bool {
+    registry::resolve_params(name, &owned_params(params)).expect("registered").is_ok()
 }
 
 /// A machine of a host, with these parameters set.
-fn machine(name: &str, params: &[(&'static str, ParamValue)], host: u32) -> Machine {
-    let set = named(params);
+fn machine_with(name: &str, params: &[(&'static str, ParamValue)], host: u32) -> Machine {
+    let set = owned_params(params);
     let nic = Rate::gbps(10);
     let (base_rtt, max_rtt) = (Time::us(22), Time::us(400));
     let path = Box::new(move |_| Path {
@@ -43,23 +43,23 @@ fn machine(name: &str, params: &[(&'static str, ParamValue)], host: u32) -> Mach
         hops: 1,
     });
     let context = HostContext { host: HostId(host), nic, sizes: Sizes::default(), seed: 0, path };
-    registry::machine(name, &set, context).expect("registered").expect("within its range")
+    registry::make_machine(name, &set, context).expect("registered").expect("within its range")
 }
 
-fn message(id: u32, bytes: u64) -> Message {
+fn test_message(id: u32, bytes: u64) -> Message {
     let dst = HostId(1);
     let (initial_window, deadline) = (InitialWindow::default(), Some(Time::ms(1)));
     Message { id, dst, bytes, class: 0, deadline, initial_window, responsive: true, entropy: id, tag: id }
 }
 
 /// Two machines, a wire between them on which every tenth data packet is marked, and every thirtieth lost.
-fn talk(name: &str, params: &[(&'static str, ParamValue)]) {
-    let mut hosts = [machine(name, params, 0), machine(name, params, 1)];
+fn talk_to_peer(name: &str, params: &[(&'static str, ParamValue)]) {
+    let mut hosts = [machine_with(name, params, 0), machine_with(name, params, 1)];
     let (mut now, mut flying, mut sent, mut steps) = (Time::ZERO, Vec::<(Time, Packet)>::new(), 0, 0);
     // Less than a packet, more than a window, and a few packets.
     for (id, bytes) in [(0, 100), (1, 60_000), (2, 3000)] {
-        hosts[0].open(now, &message(id, bytes));
-        settle(&mut hosts, now, &mut flying, &mut sent);
+        hosts[0].open_message(now, &test_message(id, bytes));
+        settle_hosts(&mut hosts, now, &mut flying, &mut sent);
     }
     while sent < MOST_PACKETS && now < Time::s(1) {
         // The earliest goes to the end, from where `pop` takes it.
@@ -72,22 +72,22 @@ fn talk(name: &str, params: &[(&'static str, ParamValue)]) {
         // A machine that asks for the present again and again must get on nevertheless.
         now = at.max(now + Time(1));
         match flying.pop() {
-            Some((at, packet)) if at <= now => hosts[packet.dst.0 as usize].receive(now, &packet),
+            Some((at, packet)) if at <= now => hosts[packet.dst.0 as usize].receive_packet(now, &packet),
             other => {
                 flying.extend(other);
                 for host in &mut hosts {
                     if host.next_timeout().is_some_and(|at| at <= now) {
-                        host.timeout(now);
+                        host.handle_timeout(now);
                         while host.poll_event().is_some() {}
                     }
                 }
             }
         }
-        settle(&mut hosts, now, &mut flying, &mut sent);
+        settle_hosts(&mut hosts, now, &mut flying, &mut sent);
     }
 }
 
-fn settle(hosts: &mut [Machine; 2], now: Time, flying: &mut Vec<(Time, Packet)>, sent: &mut usize) {
+fn settle_hosts(hosts: &mut [Machine; 2], now: Time, flying: &mut Vec<(Time, Packet)>, sent: &mut usize) {
     for host in hosts {
         while host.poll_event().is_some() {}
         // A few at a time, so that arrivals and deadlines come in between even where a machine never stops.
@@ -107,9 +107,9 @@ fn settle(hosts: &mut [Machine; 2], now: Time, flying: &mut Vec<(Time, Packet)>,
 
 /// Runs a machine that gets no answers, on a wire that takes one packet at a time.
 fn talk_to_nobody(name: &str, params: &[(&'static str, ParamValue)]) {
-    let mut host = machine(name, params, 0);
+    let mut host = machine_with(name, params, 0);
     let (mut now, mut steps) = (Time::ZERO, 0);
-    host.open(now, &message(0, 60_000));
+    host.open_message(now, &test_message(0, 60_000));
     while host.poll_event().is_some() {}
     let mut free = now;
     while now < SILENCE {
@@ -117,7 +117,7 @@ fn talk_to_nobody(name: &str, params: &[(&'static str, ParamValue)]) {
         assert!(steps < MOST_STEPS, "it is {now} still");
         now = host.next_timeout().map_or(free, |at| at.min(free)).max(now);
         if host.next_timeout().is_some_and(|at| at <= now) {
-            host.timeout(now);
+            host.handle_timeout(now);
             while host.poll_event().is_some() {}
             assert!(host.next_timeout().is_none_or(|at| at > now), "a deadline that is met stands");
         }
@@ -139,7 +139,7 @@ fn talk_to_nobody(name: &str, params: &[(&'static str, ParamValue)]) {
 fn try_all(cases: impl Iterator<Item = (&'static str, Vec<(&'static str, ParamValue)>)>) -> usize {
     let (mut broken, mut tried) = (Vec::new(), 0);
     for (name, params) in cases {
-        for way in [talk, talk_to_nobody] {
+        for way in [talk_to_peer, talk_to_nobody] {
             // All cases are tried before the test fails, so that one run names every broken value.
             if catch_unwind(|| way(name, &params)).is_err() {
                 broken.push((name, params.clone()));
@@ -156,11 +156,11 @@ fn both_ends_of_every_range_make_machines_that_work() {
     let of = |entry: registry::Entry| {
         let name = entry.info.name;
         let values = move |spec: ParamSpec| {
-            spec.kind.ends().into_iter().map(move |value| (name, vec![(spec.name, value)]))
+            spec.kind.range_ends().into_iter().map(move |value| (name, vec![(spec.name, value)]))
         };
         entry.params.into_iter().flat_map(values)
     };
-    let tried = try_all(registry::all().into_iter().flat_map(of));
+    let tried = try_all(registry::all_entries().into_iter().flat_map(of));
     assert!(tried > 300, "only {tried} values");
 }
 
@@ -168,13 +168,16 @@ fn both_ends_of_every_range_make_machines_that_work() {
 #[test]
 fn both_ends_of_every_duration_work_under_every_rule() {
     let mut cases = Vec::new();
-    for entry in registry::all() {
+    for entry in registry::all_entries() {
         let is_time = |spec: &&ParamSpec| matches!(spec.kind, ParamKind::Time { .. });
         let is_rule = |spec: &&ParamSpec| matches!(spec.kind, ParamKind::Bool | ParamKind::Choice(_));
         for spec in entry.params.iter().filter(is_time) {
             for rule in entry.params.iter().filter(is_rule) {
-                for (value, word) in
-                    spec.kind.ends().iter().flat_map(|v| rule.kind.ends().into_iter().map(move |w| (v, w)))
+                for (value, word) in spec
+                    .kind
+                    .range_ends()
+                    .iter()
+                    .flat_map(|v| rule.kind.range_ends().into_iter().map(move |w| (v, w)))
                 {
                     // A preset gives the others its values, but for those that were set.
                     cases.push((entry.info.name, vec![(rule.name, word), (spec.name, value.clone())]));
@@ -196,15 +199,15 @@ fn all_ranges_at_some_end_together_make_machines_that_work() {
     let of = |entry: registry::Entry| {
         (0..COMBINATIONS).map(move |number| {
             let choose = |(place, spec): (u64, &ParamSpec)| {
-                let ends = spec.kind.ends();
+                let ends = spec.kind.range_ends();
                 let lot = headway_primitives::mix(number << 32 | place) as usize;
                 (spec.name, ends[lot % ends.len()].clone())
             };
             (entry.info.name, (0..).zip(&entry.params).map(choose).collect())
         })
     };
-    let known = |(name, params): &(&'static str, Vec<(&'static str, ParamValue)>)| accepted(name, params);
-    let tried = try_all(registry::all().into_iter().flat_map(of).filter(known));
+    let known = |(name, params): &(&'static str, Vec<(&'static str, ParamValue)>)| is_accepted(name, params);
+    let tried = try_all(registry::all_entries().into_iter().flat_map(of).filter(known));
     assert!(tried > 1000, "only {tried} combinations");
 }
 
@@ -213,14 +216,14 @@ fn all_ranges_at_some_end_together_make_machines_that_work() {
 #[test]
 fn requests_of_rounds_that_are_over_do_not_wait_for_the_wire() {
     let params = [("control_rtt", ParamValue::Time(Time::us(4)))];
-    let (mut sender, mut host) = (machine("dcpim", &params, 0), machine("dcpim", &params, 1));
-    sender.open(Time::ZERO, &message(0, 60_000));
+    let (mut sender, mut host) = (machine_with("dcpim", &params, 0), machine_with("dcpim", &params, 1));
+    sender.open_message(Time::ZERO, &test_message(0, 60_000));
     let announced = sender.poll_transmit(Time::ZERO).expect("it is announced");
-    host.receive(WAY, &announced);
+    host.receive_packet(WAY, &announced);
     let (mut now, mut rounds) = (WAY, 0);
     while let Some(at) = host.next_timeout().filter(|at| *at < SILENCE) {
         now = at.max(now);
-        host.timeout(now);
+        host.handle_timeout(now);
         while host.poll_event().is_some() {}
         rounds += 1;
     }
@@ -236,8 +239,8 @@ fn what_a_paused_wire_does_not_take_does_not_pile_up() {
     let mut piled = Vec::new();
     for name in registry::NAMES {
         for silent in [0, 1] {
-            let mut hosts = [machine(name, &[], 0), machine(name, &[], 1)];
-            hosts[0].open(Time::ZERO, &message(0, 60_000));
+            let mut hosts = [machine_with(name, &[], 0), machine_with(name, &[], 1)];
+            hosts[0].open_message(Time::ZERO, &test_message(0, 60_000));
             let (mut now, mut steps) = (Time::ZERO, 0);
             // Until the receiver has heard of the message, then one end's wire stands still.
             while now < Time::ms(100) {
@@ -250,7 +253,7 @@ fn what_a_paused_wire_does_not_take_does_not_pile_up() {
                 let next = hosts.iter().filter_map(|host| host.next_timeout()).min();
                 now = next.unwrap_or(Time::ms(100)).max(now + Time(1));
                 hosts.iter_mut().for_each(|host| {
-                    host.timeout(now);
+                    host.handle_timeout(now);
                     while host.poll_event().is_some() {}
                 });
             }
@@ -274,7 +277,7 @@ fn host_sends(hosts: &mut [Machine; 2], from: usize, paused: bool, now: Time) ->
         return false;
     }
     let Some(packet) = hosts[from].poll_transmit(now) else { return false };
-    hosts[1 - from].receive(now, &packet);
+    hosts[1 - from].receive_packet(now, &packet);
     hosts.iter_mut().for_each(|host| while host.poll_event().is_some() {});
     true
 }
@@ -283,7 +286,7 @@ fn host_sends(hosts: &mut [Machine; 2], from: usize, paused: bool, now: Time) ->
 #[test]
 fn what_follows_from_the_network_is_within_its_range() {
     let mut tried = 0;
-    for entry in registry::all().into_iter().filter(|entry| entry.capabilities.tunes) {
+    for entry in registry::all_entries().into_iter().filter(|entry| entry.capabilities.tunes) {
         for base_rtt in [Time(1), Time::ms(1), Time::s(10), Time::DAY] {
             for nic in [Rate::new(1).expect("not zero"), Rate::gbps(100), Rate::gbps(1000)] {
                 for bytes in [1, 1 << 20, 1 << 40] {
@@ -298,9 +301,9 @@ fn what_follows_from_the_network_is_within_its_range() {
                     let packet = Sizes { payload: 64, ..Sizes::default() };
                     let (sizes, mean) = (vec![(bytes, 1.0)], bytes as f64);
                     let traffic = Traffic { sizes, mean, path, nic, packet, oversubscription: 1e6 };
-                    let tuned = registry::tuned(entry.info.name, &[], &traffic).expect("registered");
+                    let tuned = registry::tune_params(entry.info.name, &[], &traffic).expect("registered");
                     let tuned = tuned.expect("nothing is set");
-                    let values = registry::resolved(entry.info.name, &tuned).expect("registered");
+                    let values = registry::resolve_params(entry.info.name, &tuned).expect("registered");
                     assert!(values.is_ok(), "{} over {traffic:?}: {values:?}", entry.info.name);
                     tried += 1;
                 }
@@ -321,7 +324,7 @@ fn credits_have_a_bound_where_there_are_any() {
         nic: Rate::gbps(100),
         sizes: Sizes::default(),
     };
-    for entry in registry::all() {
+    for entry in registry::all_entries() {
         let ask = |packets, trip| registry::credit_bound(entry.info.name, &[], &demand(packets, trip));
         assert_eq!(ask(100, Time::ms(1)).is_some(), entry.capabilities.credits, "{}", entry.info.name);
         let (Some(few), Some(many)) = (ask(100, Time::ms(10)), ask(100_000_000, Time::ms(10))) else {

@@ -89,7 +89,7 @@ impl Network {
                 seed: 0,
                 path: Box::new(path),
             };
-            let machine = Checked::new(Phost::endpoint(params, context));
+            let machine = Checked::new(Phost::make_endpoint(params, context));
             let egress = [VecDeque::new(), VecDeque::new()];
             Host { machine, busy: false, armed: None, egress, egress_busy: false, queue_max: 0 }
         };
@@ -109,7 +109,7 @@ impl Network {
     }
 
     /// A message from `src`; its tag is its number among those of the network.
-    fn message(&mut self, at: Time, src: usize, dst: u32, packets: u64) -> &mut Message {
+    fn add_message(&mut self, at: Time, src: usize, dst: u32, packets: u64) -> &mut Message {
         let tag = self.messages.len() as u32;
         let same = self.messages.iter().filter(|(s, m)| *s == src && m.dst.0 == dst).count();
         let message = Message {
@@ -123,31 +123,31 @@ impl Network {
             entropy: 0,
             tag,
         };
-        self.schedule(at, Step::Open(tag as usize));
+        self.schedule_step(at, Step::Open(tag as usize));
         self.messages.push((src, message));
         &mut self.messages[tag as usize].1
     }
 
-    fn schedule(&mut self, at: Time, step: Step) {
+    fn schedule_step(&mut self, at: Time, step: Step) {
         self.steps.push(Reverse((at, self.sequence, step)));
         self.sequence += 1;
     }
 
-    fn run(&mut self, until: Time) {
+    fn run_until(&mut self, until: Time) {
         while let Some(Reverse((now, _, step))) = self.steps.pop() {
             if now > until {
-                self.schedule(now, step);
+                self.schedule_step(now, step);
                 return;
             }
-            self.take(now, step);
+            self.take_step(now, step);
         }
     }
 
-    fn take(&mut self, now: Time, step: Step) {
+    fn take_step(&mut self, now: Time, step: Step) {
         let host = match step {
             Step::Open(n) => {
                 let (src, message) = self.messages[n];
-                self.hosts[src].machine.open(now, &message);
+                self.hosts[src].machine.open_message(now, &message);
                 src
             }
             Step::HostFree(host) => {
@@ -156,7 +156,7 @@ impl Network {
             }
             Step::AtHost(n) => {
                 let packet = self.packets[n];
-                self.hosts[packet.dst.0 as usize].machine.receive(now, &packet);
+                self.hosts[packet.dst.0 as usize].machine.receive_packet(now, &packet);
                 packet.dst.0 as usize
             }
             Step::Timer(host) => {
@@ -164,7 +164,7 @@ impl Network {
                     self.hosts[host].armed = None;
                 }
                 if self.hosts[host].machine.next_timeout().is_some_and(|at| at <= now) {
-                    self.hosts[host].machine.timeout(now);
+                    self.hosts[host].machine.handle_timeout(now);
                 }
                 host
             }
@@ -177,23 +177,23 @@ impl Network {
                 }
                 port.egress[usize::from(packet.is_data())].push_back(packet);
                 port.queue_max = port.queue_max.max(port.egress[1].len());
-                return self.forward(now, packet.dst.0 as usize);
+                return self.forward_packet(now, packet.dst.0 as usize);
             }
             Step::SwitchFree(host) => {
                 self.hosts[host].egress_busy = false;
-                return self.forward(now, host);
+                return self.forward_packet(now, host);
             }
         };
-        self.drain(now, host);
-        self.pull(now, host);
+        self.drain_events(now, host);
+        self.pull_packet(now, host);
         let next = self.hosts[host].machine.next_timeout().map(|at| at.max(now));
         if let Some(at) = next.filter(|at| self.hosts[host].armed.is_none_or(|armed| *at < armed)) {
             self.hosts[host].armed = Some(at);
-            self.schedule(at, Step::Timer(host));
+            self.schedule_step(at, Step::Timer(host));
         }
     }
 
-    fn drain(&mut self, now: Time, host: usize) {
+    fn drain_events(&mut self, now: Time, host: usize) {
         while let Some(event) = self.hosts[host].machine.poll_event() {
             match event {
                 EndpointEvent::Delivered { tag, .. } => self.delivered.entry(tag).or_default().push(now),
@@ -208,7 +208,7 @@ impl Network {
         }
     }
 
-    fn pull(&mut self, now: Time, host: usize) {
+    fn pull_packet(&mut self, now: Time, host: usize) {
         if self.hosts[host].busy {
             return;
         }
@@ -216,13 +216,13 @@ impl Network {
         self.departures.push(Departure { at: now, packet });
         self.hosts[host].busy = true;
         let end = now + NIC.time_of(packet.wire.into());
-        self.schedule(end, Step::HostFree(host));
+        self.schedule_step(end, Step::HostFree(host));
         if !(self.lose)(now, &packet) {
-            self.carry(end + DELAY, packet, Step::AtSwitch);
+            self.carry_packet(end + DELAY, packet, Step::AtSwitch);
         }
     }
 
-    fn forward(&mut self, now: Time, host: usize) {
+    fn forward_packet(&mut self, now: Time, host: usize) {
         if self.hosts[host].egress_busy {
             return;
         }
@@ -230,17 +230,17 @@ impl Network {
         let Some(packet) = control.pop_front().or_else(|| data.pop_front()) else { return };
         self.hosts[host].egress_busy = true;
         let end = now + NIC.time_of(packet.wire.into());
-        self.schedule(end, Step::SwitchFree(host));
-        self.carry(end + DELAY, packet, Step::AtHost);
+        self.schedule_step(end, Step::SwitchFree(host));
+        self.carry_packet(end + DELAY, packet, Step::AtHost);
     }
 
-    fn carry(&mut self, at: Time, packet: Packet, step: fn(usize) -> Step) {
+    fn carry_packet(&mut self, at: Time, packet: Packet, step: fn(usize) -> Step) {
         self.packets.push(packet);
-        self.schedule(at, step(self.packets.len() - 1));
+        self.schedule_step(at, step(self.packets.len() - 1));
     }
 
     /// Packets of `kind` that left `host`.
-    fn sent(&self, host: u32, kind: PacketKind) -> Vec<Departure> {
+    fn sent_by(&self, host: u32, kind: PacketKind) -> Vec<Departure> {
         let wanted = |d: &&Departure| d.packet.src == HostId(host) && d.packet.kind == kind;
         self.departures.iter().filter(wanted).copied().collect()
     }
@@ -250,17 +250,17 @@ impl Network {
     }
 
     /// New packets of a message delivered in `[from, to)`.
-    fn rate(&self, tag: u32, from: Time, to: Time) -> usize {
+    fn delivered_between(&self, tag: u32, from: Time, to: Time) -> usize {
         self.delivered[&tag].iter().filter(|t| (from..to).contains(*t)).count()
     }
 }
 
-fn params(mode: Mode, scheduler: Policy) -> PhostParams {
+fn policy_params(mode: Mode, scheduler: Policy) -> PhostParams {
     PhostParams { mode, scheduler, source_scheduler: scheduler, ..PhostParams::default() }
 }
 
 /// Loses the first packet that `hit` says.
-fn once(hit: fn(&Packet) -> bool) -> Loss {
+fn lose_once(hit: fn(&Packet) -> bool) -> Loss {
     let mut done = false;
     Box::new(move |_, p| {
         let lost = !done && hit(p);
@@ -272,7 +272,7 @@ fn once(hit: fn(&Packet) -> bool) -> Loss {
 const MODES: [Mode; 2] = [Mode::Paced, Mode::Arrival];
 
 /// Arrival of the last packet of a lone message of `packets`: the announcement goes ahead of it.
-fn lone(packets: u64) -> Time {
+fn lone_completion(packets: u64) -> Time {
     CONTROL + SLOT * packets + SLOT + DELAY * 2
 }
 
@@ -280,12 +280,12 @@ fn lone(packets: u64) -> Time {
 fn a_message_within_the_product_is_ideal_and_needs_no_token() {
     for mode in MODES {
         for packets in [1, 7, 10] {
-            let mut net = Network::new(2, &params(mode, Policy::Srpt));
-            net.message(Time::ZERO, 0, 1, packets);
-            net.run(Time::ms(10));
-            assert_eq!(net.completed[&0], lone(packets));
-            assert_eq!(net.acknowledged[&0], lone(packets) + CONTROL * 2 + DELAY * 2);
-            assert_eq!(net.sent(1, PacketKind::Token).len(), 0);
+            let mut net = Network::new(2, &policy_params(mode, Policy::Srpt));
+            net.add_message(Time::ZERO, 0, 1, packets);
+            net.run_until(Time::ms(10));
+            assert_eq!(net.completed[&0], lone_completion(packets));
+            assert_eq!(net.acknowledged[&0], lone_completion(packets) + CONTROL * 2 + DELAY * 2);
+            assert_eq!(net.sent_by(1, PacketKind::Token).len(), 0);
             assert_eq!(net.departures.len() as u64, 2 + packets, "announcement, data, finished");
         }
     }
@@ -294,11 +294,11 @@ fn a_message_within_the_product_is_ideal_and_needs_no_token() {
 #[test]
 fn a_lone_message_of_ten_products_has_no_bubble() {
     for mode in MODES {
-        let mut net = Network::new(2, &params(mode, Policy::Srpt));
-        net.message(Time::ZERO, 0, 1, 100);
-        net.run(Time::ms(10));
-        assert_eq!(net.completed[&0], lone(100), "{mode:?}");
-        assert_eq!(net.sent(1, PacketKind::Token).len(), 90, "one for each packet that is not free");
+        let mut net = Network::new(2, &policy_params(mode, Policy::Srpt));
+        net.add_message(Time::ZERO, 0, 1, 100);
+        net.run_until(Time::ms(10));
+        assert_eq!(net.completed[&0], lone_completion(100), "{mode:?}");
+        assert_eq!(net.sent_by(1, PacketKind::Token).len(), 90, "one for each packet that is not free");
         assert!(net.hosts[1].queue_max <= 1);
     }
 }
@@ -306,48 +306,48 @@ fn a_lone_message_of_ten_products_has_no_bubble() {
 #[test]
 fn the_yaps_rule_costs_a_long_message_a_round_trip() {
     for mode in MODES {
-        let yaps = PhostParams { free_rule: FreeRule::Yaps, ..params(mode, Policy::Srpt) };
+        let yaps = PhostParams { free_rule: FreeRule::Yaps, ..policy_params(mode, Policy::Srpt) };
         let mut net = Network::new(2, &yaps);
-        net.message(Time::ZERO, 0, 1, 100);
-        net.run(Time::ms(10));
+        net.add_message(Time::ZERO, 0, 1, 100);
+        net.run_until(Time::ms(10));
         // Announcement over, token back: a round trip of control packets.
-        assert_eq!(net.completed[&0], lone(100) + CONTROL * 3 + DELAY * 4, "{mode:?}");
-        assert_eq!(net.sent(1, PacketKind::Token).len(), 100);
+        assert_eq!(net.completed[&0], lone_completion(100) + CONTROL * 3 + DELAY * 4, "{mode:?}");
+        assert_eq!(net.sent_by(1, PacketKind::Token).len(), 100);
     }
 }
 
 #[test]
 fn a_source_of_two_messages_to_two_idle_receivers_keeps_its_link_full() {
-    let mut net = Network::new(3, &params(Mode::Paced, Policy::Fair));
+    let mut net = Network::new(3, &policy_params(Mode::Paced, Policy::Fair));
     for dst in [1, 2] {
-        net.message(Time::ZERO, 0, dst, 1000);
+        net.add_message(Time::ZERO, 0, dst, 1000);
     }
-    net.run(SLOT * 900);
-    let data = net.sent(0, PacketKind::Data);
+    net.run_until(SLOT * 900);
+    let data = net.sent_by(0, PacketKind::Data);
     let steady: Vec<_> = data.iter().filter(|d| d.at > RTT * 3 && d.at < SLOT * 900).collect();
     for pair in steady.windows(2) {
         assert!(pair[1].at <= pair[0].at + SLOT, "idle after {}", pair[0].at);
     }
     // Both receivers offer the whole link: of their tokens, half expire.
     for dst in [1, 2] {
-        let tokens = net.sent(dst, PacketKind::Token).len() as f64;
+        let tokens = net.sent_by(dst, PacketKind::Token).len() as f64;
         let used = steady.iter().filter(|d| d.packet.dst == HostId(dst)).count() as f64;
         assert!((0.45..0.55).contains(&(used / tokens)), "{used} of {tokens} tokens of {dst}");
     }
-    net.run(Time::ms(10));
+    net.run_until(Time::ms(10));
     assert_eq!(net.completed.len(), 2, "what expired is asked for again");
 }
 
 #[test]
 fn a_source_that_stops_answering_gets_the_limit_of_tokens_and_others_its_slots() {
     for (mode, policy) in MODES.into_iter().flat_map(|m| [(m, Policy::Fair), (m, Policy::Srpt)]) {
-        let mut net = Network::new(3, &params(mode, policy));
+        let mut net = Network::new(3, &policy_params(mode, policy));
         // The silent one is shorter, so that SRPT prefers it.
-        net.message(Time::ZERO, 0, 2, 4000).responsive = false;
-        net.message(Time::ZERO, 1, 2, 5000);
-        net.run(SLOT * 1000);
+        net.add_message(Time::ZERO, 0, 2, 4000).responsive = false;
+        net.add_message(Time::ZERO, 1, 2, 5000);
+        net.run_until(SLOT * 1000);
         let to_silent: Vec<_> =
-            net.sent(2, PacketKind::Token).into_iter().filter(|d| d.packet.dst == HostId(0)).collect();
+            net.sent_by(2, PacketKind::Token).into_iter().filter(|d| d.packet.dst == HostId(0)).collect();
         assert!(to_silent.len() > 2 * LIMIT, "it is tried again and again");
         for (n, first) in to_silent.iter().enumerate() {
             let within = to_silent[n..].iter().take_while(|d| d.at < first.at + RTT * 3).count();
@@ -358,7 +358,7 @@ fn a_source_that_stops_answering_gets_the_limit_of_tokens_and_others_its_slots()
             );
         }
         // The other one has all the link, but for paced slots that went to the silent one.
-        let slots = net.rate(1, SLOT * 200, SLOT * 1000);
+        let slots = net.delivered_between(1, SLOT * 200, SLOT * 1000);
         // The silent source gets the limit in each downgrade time, which is three round trips of ten slots.
         let least = if mode == Mode::Paced { 800 - 800 * LIMIT / 30 } else { 800 };
         assert!(slots >= least - 10, "{mode:?} {policy:?}: {slots} packets in 800 slots");
@@ -369,7 +369,7 @@ fn a_source_that_stops_answering_gets_the_limit_of_tokens_and_others_its_slots()
 fn two_sharers(params: &PhostParams, packets: u64, other: u32) -> Network {
     let mut net = Network::new(4, params);
     for (src, dst, packets, slot) in [(0, 2, packets, 0), (1, other, 5000, 1)] {
-        net.message(Time::ZERO, src, dst, packets).initial_window =
+        net.add_message(Time::ZERO, src, dst, packets).initial_window =
             InitialWindow { share: 2, phase: slot, ..InitialWindow::default() };
     }
     net
@@ -378,10 +378,10 @@ fn two_sharers(params: &PhostParams, packets: u64, other: u32) -> Network {
 #[test]
 fn after_a_message_ends_another_gets_its_share_three_round_trips_later() {
     // AMRT §III-B, Fig. 3.
-    let mut net = two_sharers(&params(Mode::Arrival, Policy::Fair), 100, 2);
-    net.run(SLOT * 1000);
+    let mut net = two_sharers(&policy_params(Mode::Arrival, Policy::Fair), 100, 2);
+    net.run_until(SLOT * 1000);
     let end = net.completed[&0];
-    let per_rtt = |n: u64| net.rate(1, end + RTT * n, end + RTT * (n + 1));
+    let per_rtt = |n: u64| net.delivered_between(1, end + RTT * n, end + RTT * (n + 1));
     assert!((4..=6).contains(&per_rtt(0)) && (4..=6).contains(&per_rtt(1)), "half the link at first");
     assert!((4..=6).contains(&per_rtt(2)), "until three round trips have passed");
     for n in 3..40 {
@@ -389,20 +389,20 @@ fn after_a_message_ends_another_gets_its_share_three_round_trips_later() {
     }
     assert!(net.hosts[2].queue_max <= 2, "and no queue");
     // A paced receiver fills the gap at once.
-    let mut net = two_sharers(&params(Mode::Paced, Policy::Fair), 100, 2);
-    net.run(SLOT * 1000);
+    let mut net = two_sharers(&policy_params(Mode::Paced, Policy::Fair), 100, 2);
+    net.run_until(SLOT * 1000);
     let end = net.completed[&0];
-    assert!(net.rate(1, end, end + RTT * 3) >= 28);
+    assert!(net.delivered_between(1, end, end + RTT * 3) >= 28);
 }
 
 #[test]
 fn a_message_to_another_receiver_gains_nothing() {
     // AMRT §III-B, Fig. 2: the first message ends at host 2, the second goes to host 3.
-    let mut net = two_sharers(&params(Mode::Arrival, Policy::Fair), 100, 3);
-    net.run(SLOT * 1000);
+    let mut net = two_sharers(&policy_params(Mode::Arrival, Policy::Fair), 100, 3);
+    net.run_until(SLOT * 1000);
     let end = net.completed[&0];
     for n in 0..50 {
-        let packets = net.rate(1, end + RTT * n, end + RTT * (n + 1));
+        let packets = net.delivered_between(1, end + RTT * n, end + RTT * (n + 1));
         assert!((4..=6).contains(&packets), "{packets} in round trip {n}");
     }
 }
@@ -411,12 +411,12 @@ fn a_message_to_another_receiver_gains_nothing() {
 fn with_srpt_a_shorter_newcomer_stops_the_other_until_it_ends() {
     // AMRT §VII, Fig. 13 (a).
     for mode in MODES {
-        let mut net = Network::new(3, &params(mode, Policy::Srpt));
-        net.message(Time::ZERO, 0, 2, 2000);
-        net.message(SLOT * 200, 1, 2, 300);
-        net.run(SLOT * 3000);
+        let mut net = Network::new(3, &policy_params(mode, Policy::Srpt));
+        net.add_message(Time::ZERO, 0, 2, 2000);
+        net.add_message(SLOT * 200, 1, 2, 300);
+        net.run_until(SLOT * 3000);
         let (start, end) = (SLOT * 200 + RTT * 4, net.completed[&1]);
-        assert!(net.rate(0, start, end - RTT) == 0, "{mode:?}: the long one sends nothing");
+        assert!(net.delivered_between(0, start, end - RTT) == 0, "{mode:?}: the long one sends nothing");
         assert!(end < SLOT * 200 + SLOT * 300 + RTT * 4, "{mode:?}: {end}");
         assert!(net.completed[&0] < SLOT * 2300 + RTT * 5, "{mode:?}: and has the link back at once");
     }
@@ -425,63 +425,66 @@ fn with_srpt_a_shorter_newcomer_stops_the_other_until_it_ends() {
 #[test]
 fn a_lost_packet_is_asked_for_again_once() {
     for mode in MODES {
-        let mut net = Network::new(2, &params(mode, Policy::Srpt));
-        net.message(Time::ZERO, 0, 1, 100);
-        net.lose = once(|p| p.is_data() && p.index == 40);
-        net.run(Time::ms(10));
-        assert_eq!(net.sent(0, PacketKind::Data).len(), 101, "{mode:?}: one extra packet");
+        let mut net = Network::new(2, &policy_params(mode, Policy::Srpt));
+        net.add_message(Time::ZERO, 0, 1, 100);
+        net.lose = lose_once(|p| p.is_data() && p.index == 40);
+        net.run_until(Time::ms(10));
+        assert_eq!(net.sent_by(0, PacketKind::Data).len(), 101, "{mode:?}: one extra packet");
         let again: Vec<_> =
-            net.sent(1, PacketKind::Token).into_iter().filter(|d| d.packet.index == 40).collect();
+            net.sent_by(1, PacketKind::Token).into_iter().filter(|d| d.packet.index == 40).collect();
         assert_eq!(again.len(), 2);
         // In a paced pass packet 40 comes after the last one; otherwise as soon as it is overdue.
-        let last = net.sent(1, PacketKind::Token).into_iter().find(|d| d.packet.index == 99);
+        let last = net.sent_by(1, PacketKind::Token).into_iter().find(|d| d.packet.index == 99);
         let from = if mode == Mode::Paced {
             last.expect("a token").at + SLOT * 12
         } else {
             again[0].at + RTT * 2 + SLOT * 2
         };
         assert_eq!(again[1].at, from, "{mode:?}");
-        assert!(net.completed[&0] <= (from + RTT + SLOT).max(lone(104)), "{mode:?}");
+        assert!(net.completed[&0] <= (from + RTT + SLOT).max(lone_completion(104)), "{mode:?}");
     }
 }
 
 #[test]
 fn a_lost_token_is_made_up_for() {
     for mode in MODES {
-        let mut net = Network::new(2, &params(mode, Policy::Srpt));
-        net.message(Time::ZERO, 0, 1, 100);
+        let mut net = Network::new(2, &policy_params(mode, Policy::Srpt));
+        net.add_message(Time::ZERO, 0, 1, 100);
         net.lose = Box::new(|_, p| p.kind == PacketKind::Token && p.token == 55);
-        net.run(Time::ms(10));
-        assert_eq!(net.sent(0, PacketKind::Data).len(), 100, "{mode:?}: no packet is sent twice");
-        assert!(net.completed[&0] < lone(100) + RTT * 5);
+        net.run_until(Time::ms(10));
+        assert_eq!(net.sent_by(0, PacketKind::Data).len(), 100, "{mode:?}: no packet is sent twice");
+        assert!(net.completed[&0] < lone_completion(100) + RTT * 5);
     }
 }
 
 #[test]
 fn a_message_of_which_everything_was_lost_is_announced_again() {
     for mode in MODES {
-        let mut net = Network::new(2, &params(mode, Policy::Srpt));
-        net.message(Time::ZERO, 0, 1, 100);
+        let mut net = Network::new(2, &policy_params(mode, Policy::Srpt));
+        net.add_message(Time::ZERO, 0, 1, 100);
         net.lose = Box::new(|now, _| now < SLOT * 30);
-        net.run(Time::ms(10));
-        let announced: Vec<_> = net.sent(0, PacketKind::Rts).iter().map(|d| d.at).collect();
+        net.run_until(Time::ms(10));
+        let announced: Vec<_> = net.sent_by(0, PacketKind::Rts).iter().map(|d| d.at).collect();
         // The tenth packet leaves then, and a largest round trip is two of the smallest.
         let again = CONTROL + SLOT * 9 + RTT * 6;
         assert_eq!(announced, [Time::ZERO, again], "three largest round trips after the last packet");
         let restart = again + CONTROL * 4 + DELAY * 4;
-        assert!(net.completed[&0] < restart + lone(100) + SLOT, "{mode:?}: then one packet a slot");
+        assert!(
+            net.completed[&0] < restart + lone_completion(100) + SLOT,
+            "{mode:?}: then one packet a slot"
+        );
     }
 }
 
 #[test]
 fn a_lost_acknowledgement_is_sent_again() {
     for mode in MODES {
-        let mut net = Network::new(2, &params(mode, Policy::Srpt));
-        net.message(Time::ZERO, 0, 1, 5);
-        net.lose = once(|p| p.kind == PacketKind::Finished);
-        net.run(Time::ms(10));
-        assert_eq!(net.sent(1, PacketKind::Finished).len(), 2, "{mode:?}");
-        assert_eq!(net.sent(0, PacketKind::Data).len(), 5, "nothing else again");
+        let mut net = Network::new(2, &policy_params(mode, Policy::Srpt));
+        net.add_message(Time::ZERO, 0, 1, 5);
+        net.lose = lose_once(|p| p.kind == PacketKind::Finished);
+        net.run_until(Time::ms(10));
+        assert_eq!(net.sent_by(1, PacketKind::Finished).len(), 2, "{mode:?}");
+        assert_eq!(net.sent_by(0, PacketKind::Data).len(), 5, "nothing else again");
         assert!(net.acknowledged.contains_key(&0));
         assert!(net.hosts.iter().all(|h| h.machine.live_messages() == 0));
     }
@@ -491,11 +494,11 @@ fn a_lost_acknowledgement_is_sent_again() {
 fn everyone_gets_through_an_incast() {
     for mode in MODES {
         for policy in [Policy::Srpt, Policy::Fair] {
-            let mut net = Network::new(21, &params(mode, policy));
+            let mut net = Network::new(21, &policy_params(mode, policy));
             for src in 0..20 {
-                net.message(Time::ZERO, src, 20, 60);
+                net.add_message(Time::ZERO, src, 20, 60);
             }
-            net.run(Time::ms(100));
+            net.run_until(Time::ms(100));
             assert_eq!(net.completed.len(), 20);
             let last = *net.completed.values().max().expect("twenty");
             let ideal = SLOT * (20 * 60);
@@ -513,20 +516,23 @@ fn losses_and_false_alarms_neither_shrink_nor_swell_the_window() {
     // receivers; afterwards the link is as full as before, and not fuller.
     // Nine slots are less than the round trip of ten, so that each answer comes after its time-out.
     for resend_wait in [0, 9] {
-        let params = PhostParams { resend_wait, ..params(Mode::Arrival, Policy::Fair) };
+        let params = PhostParams { resend_wait, ..policy_params(Mode::Arrival, Policy::Fair) };
         let mut net = Network::new(2, &params);
-        net.message(Time::ZERO, 0, 1, 20_000);
+        net.add_message(Time::ZERO, 0, 1, 20_000);
         let mut count = 0;
         net.lose = Box::new(move |now, _| {
             count += 1;
             now < SLOT * 1000 && count % 17 == 0
         });
-        net.run(SLOT * 1000);
-        assert!(net.drops == 0 && net.rate(0, RTT * 2, SLOT * 1000) < 900, "the losses cost something");
-        net.run(SLOT * 1400);
+        net.run_until(SLOT * 1000);
+        assert!(
+            net.drops == 0 && net.delivered_between(0, RTT * 2, SLOT * 1000) < 900,
+            "the losses cost something"
+        );
+        net.run_until(SLOT * 1400);
         net.hosts[1].queue_max = 0;
-        net.run(SLOT * 2400);
-        let packets = net.rate(0, SLOT * 1400, SLOT * 2400);
+        net.run_until(SLOT * 2400);
+        let packets = net.delivered_between(0, SLOT * 1400, SLOT * 2400);
         let queue = net.hosts[1].queue_max;
         if resend_wait == 0 {
             assert!(packets >= 998, "{packets} packets in 1000 slots");

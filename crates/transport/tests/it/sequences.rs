@@ -26,9 +26,9 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use std::collections::BTreeSet;
-use watch::line::{Line, Step, steps, within};
+use watch::line::{Line, Step, any_steps, value_within};
 use watch::wrong::{FAULTS, Wrong};
-use watch::{Call, Watched, calls};
+use watch::{Call, Watched, take_calls};
 
 /// A connection with random parameters, and the events on it.
 #[derive(Clone, Debug)]
@@ -40,11 +40,11 @@ struct Case {
     steps: Vec<Step>,
 }
 
-fn cases() -> impl Strategy<Value = Case> {
+fn any_case() -> impl Strategy<Value = Case> {
     let lot = prop_oneof![Just(0u64), any::<u64>()];
     let packets = prop_oneof![1u32..10, 1u32..3000, 1u32..1_000_000];
     let deadline = proptest::option::of(prop_oneof![0u64..1_000_000_000, any::<u64>()]);
-    (lot, packets, deadline, steps()).prop_map(|(lot, packets, deadline, steps)| Case {
+    (lot, packets, deadline, any_steps()).prop_map(|(lot, packets, deadline, steps)| Case {
         lot,
         packets,
         deadline: deadline.map(Time),
@@ -54,24 +54,29 @@ fn cases() -> impl Strategy<Value = Case> {
 
 impl Case {
     /// Other values than the default for a quarter of the parameters; of none where the lot is 0.
-    fn parameters(&self, specs: Vec<ParamSpec>) -> Vec<(&'static str, ParamValue)> {
+    fn chosen_parameters(&self, specs: Vec<ParamSpec>) -> Vec<(&'static str, ParamValue)> {
         // Hashed first: `lot ^ i` is the same number for many pairs.
         let lots = specs.into_iter().zip(0u64..).map(|(spec, i)| (spec, mix(self.lot ^ mix(i))));
         // `within` goes by lower bits, so that the choice says nothing of the value.
         let chosen = lots.filter(|(_, lot)| self.lot != 0 && lot >> 60 & 3 == 0);
-        chosen.map(|(spec, lot)| (spec.name, within(&spec, lot))).collect()
+        chosen.map(|(spec, lot)| (spec.name, value_within(&spec, lot))).collect()
     }
 
-    fn run<T: Transport>(&self) -> Vec<Call> {
-        Line::new::<T>(&self.parameters(T::Params::specs()), self.packets, self.deadline, self.lot as u32)
-            .run(&self.steps);
-        calls()
+    fn run_transport<T: Transport>(&self) -> Vec<Call> {
+        Line::new::<T>(
+            &self.chosen_parameters(T::Params::specs()),
+            self.packets,
+            self.deadline,
+            self.lot as u32,
+        )
+        .run_steps(&self.steps);
+        take_calls()
     }
 }
 
 /// Runs a case through the transport whose controller it is; `None` for one that has none.
-fn run(name: &str, case: &Case) -> Option<Vec<Call>> {
-    let subflows = registry::find(name)?.capabilities.multipath;
+fn run_case(name: &str, case: &Case) -> Option<Vec<Call>> {
+    let subflows = registry::find_entry(name)?.capabilities.multipath;
     registry::visit_controller(name, RunController { case, subflows })
 }
 
@@ -83,10 +88,10 @@ struct RunController<'a> {
 impl ControllerVisitor for RunController<'_> {
     type Output = Vec<Call>;
 
-    fn visit<C: CongestionControl>(self) -> Vec<Call> {
+    fn visit_control<C: CongestionControl>(self) -> Vec<Call> {
         match self.subflows {
-            true => self.case.run::<Mptcp<Coupled<Watched<C>>>>(),
-            false => self.case.run::<Tcp<Watched<C>>>(),
+            true => self.case.run_transport::<Mptcp<Coupled<Watched<C>>>>(),
+            false => self.case.run_transport::<Tcp<Watched<C>>>(),
         }
     }
 }
@@ -97,13 +102,13 @@ struct Ecn;
 impl ControllerVisitor for Ecn {
     type Output = bool;
 
-    fn visit<C: CongestionControl>(self) -> bool {
+    fn visit_control<C: CongestionControl>(self) -> bool {
         C::ECN
     }
 }
 
 /// The transports that have a controller.
-fn controlled() -> Vec<&'static str> {
+fn controlled_names() -> Vec<&'static str> {
     let has = |name: &&str| registry::visit_controller(name, Ecn).is_some();
     registry::NAMES.iter().copied().filter(has).collect()
 }
@@ -112,12 +117,12 @@ proptest! {
     #![proptest_config(headway_testing::cases!(512))]
 
     #[test]
-    fn every_controller_keeps_its_promises(number in 0..controlled().len(), case in cases()) {
-        let name = controlled()[number];
+    fn every_controller_keeps_its_promises(number in 0..controlled_names().len(), case in any_case()) {
+        let name = controlled_names()[number];
         // Calls of an earlier case of this thread are forgotten.
-        calls();
-        let first = run(name, &case);
-        prop_assert_eq!(first, run(name, &case), "{} decides otherwise the second time", name);
+        take_calls();
+        let first = run_case(name, &case);
+        prop_assert_eq!(first, run_case(name, &case), "{} decides otherwise the second time", name);
     }
 }
 
@@ -141,10 +146,10 @@ fn something_of_everything() -> Case {
 fn a_wrong_controller_is_found_out() {
     let is_found_out = |fault: usize| {
         let case = something_of_everything();
-        let run = || std::panic::catch_unwind(|| case.run::<Tcp<Watched<Wrong>>>());
-        Wrong::begin(fault);
+        let run = || std::panic::catch_unwind(|| case.run_transport::<Tcp<Watched<Wrong>>>());
+        Wrong::plant_fault(fault);
         // A case that panicked left its calls behind.
-        calls();
+        take_calls();
         let (first, second) = (run(), run());
         !matches!((first, second), (Ok(first), Ok(second)) if first == second)
     };
@@ -157,23 +162,23 @@ fn a_wrong_controller_is_found_out() {
 #[test]
 fn every_kind_of_call_is_made_of_every_controller() {
     let mut runner = TestRunner::deterministic();
-    let tree = |_| cases().new_tree(&mut runner).expect("a case").current();
+    let tree = |_| any_case().new_tree(&mut runner).expect("a case").current();
     let drawn: Vec<Case> = (0..300).map(tree).collect();
-    calls();
-    for name in controlled() {
-        let made = drawn.iter().filter_map(|case| run(name, case)).flatten();
+    take_calls();
+    for name in controlled_names() {
+        let made = drawn.iter().filter_map(|case| run_case(name, case)).flatten();
         let made: BTreeSet<&str> = made.map(|call| call.0).collect();
         for what in ["acknowledged", "grow", "marked", "lost", "timed out", "recovered"] {
             let wanted = what != "marked" || registry::visit_controller(name, Ecn) == Some(true);
             assert_eq!(made.contains(what), wanted, "{what} of {name}");
         }
     }
-    assert!(controlled().len() > 10);
+    assert!(controlled_names().len() > 10);
 }
 
 /// Rounds of acknowledgements in the order of their packets, one for each: the marks of each round, and the window behind
 /// the last. A mark is answered once a window, and nothing grows until that is over.
-fn rounds<C: CongestionControl>(
+fn run_rounds<C: CongestionControl>(
     params: &C::Params,
     start: Window,
     deadline: Option<Time>,
@@ -203,29 +208,35 @@ fn rounds<C: CongestionControl>(
     for (round, marks) in (1..).zip(marks) {
         for packet in 0..window.cwnd as u32 {
             una += 1;
-            let ack = acknowledgement(
+            let ack = one_acknowledgement(
                 una,
                 &window,
                 Time::us(300) * round,
                 marks >> (packet % 64) & 1 == 1,
                 reducing,
             );
-            control.acknowledged(&mut window, &ack);
+            control.handle_ack(&mut window, &ack);
             reducing = reducing.filter(|point| una <= *point);
             if ack.ece && reducing.is_none() {
                 // As the machine does: marks leave at least `min_window`, which is two packets.
-                let target = control.marked(&window, &ack).max(window.cwnd.min(2.0));
+                let target = control.window_after_mark(&window, &ack).max(window.cwnd.min(2.0));
                 window = Window { cwnd: target, ssthresh: target };
                 reducing = Some(ack.next);
             } else if !ack.ece && reducing.is_none() {
-                control.grow(&mut window, &ack);
+                control.grow_window(&mut window, &ack);
             }
         }
     }
     window
 }
 
-fn acknowledgement(una: u32, window: &Window, now: Time, ece: bool, reducing: Option<u32>) -> Ack<'static> {
+fn one_acknowledgement(
+    una: u32,
+    window: &Window,
+    now: Time,
+    ece: bool,
+    reducing: Option<u32>,
+) -> Ack<'static> {
     let pipe = window.cwnd as u32;
     let phase = if reducing.is_some() { Phase::Reducing } else { Phase::Open };
     Ack {
@@ -259,7 +270,7 @@ struct Marked {
     marks: Vec<u64>,
 }
 
-fn marked() -> impl Strategy<Value = Marked> {
+fn any_marked() -> impl Strategy<Value = Marked> {
     let lot = prop_oneof![Just(0u64), any::<u64>()];
     let ssthresh = prop_oneof![Just(f64::INFINITY), 1.0f64..200.0];
     let window = (1.0f64..200.0, ssthresh).prop_map(|(cwnd, ssthresh)| Window { cwnd, ssthresh });
@@ -277,15 +288,15 @@ fn marked() -> impl Strategy<Value = Marked> {
 impl ControllerVisitor for &Marked {
     type Output = Option<(Window, Window)>;
 
-    fn visit<C: CongestionControl>(self) -> Self::Output {
+    fn visit_control<C: CongestionControl>(self) -> Self::Output {
         let case = Case { lot: self.lot, packets: 1, deadline: None, steps: Vec::new() };
         let mut params = C::Params::default();
-        for (name, value) in case.parameters(C::Params::specs()) {
+        for (name, value) in case.chosen_parameters(C::Params::specs()) {
             params.set(name, value).expect("within its range");
         }
         let mut without = self.marks.clone();
         without.last_mut().into_iter().for_each(|last| *last = 0);
-        let run = |marks: &[u64]| rounds::<C>(&params, self.window, self.deadline, marks);
+        let run = |marks: &[u64]| run_rounds::<C>(&params, self.window, self.deadline, marks);
         C::ECN.then(|| (run(&self.marks), run(&without)))
     }
 }
@@ -294,8 +305,8 @@ proptest! {
     #![proptest_config(headway_testing::cases!(512))]
 
     #[test]
-    fn marks_never_lead_to_a_larger_window(number in 0..controlled().len(), case in marked()) {
-        let name = controlled()[number];
+    fn marks_never_lead_to_a_larger_window(number in 0..controlled_names().len(), case in any_marked()) {
+        let name = controlled_names()[number];
         if let Some(Some((with, without))) = registry::visit_controller(name, &case) {
             prop_assert!(with.cwnd <= without.cwnd, "{}: {:?} with marks, {:?} without", name, with, without);
         }
@@ -309,8 +320,8 @@ fn a_controller_that_likes_marks_is_found_out() {
     let case = Marked { lot: 0, window, deadline: None, marks: vec![0, 1] };
     let larger =
         |outcome: Option<(Window, Window)>| outcome.is_some_and(|(with, without)| with.cwnd > without.cwnd);
-    Wrong::begin(3);
-    assert!(larger(ControllerVisitor::visit::<Wrong>(&case)));
-    Wrong::begin(0);
-    assert!(!larger(ControllerVisitor::visit::<Wrong>(&case)));
+    Wrong::plant_fault(3);
+    assert!(larger(ControllerVisitor::visit_control::<Wrong>(&case)));
+    Wrong::plant_fault(0);
+    assert!(!larger(ControllerVisitor::visit_control::<Wrong>(&case)));
 }

@@ -6,7 +6,7 @@ use headway_transport::states::StateTable;
 use std::collections::BTreeSet;
 
 fn each_table(check: impl Fn(&str, &StateTable)) {
-    for entry in registry::all() {
+    for entry in registry::all_entries() {
         entry.info.states.iter().for_each(|table| check(entry.info.name, table));
     }
 }
@@ -49,7 +49,7 @@ fn every_machine_ends_in_one_state_without_a_way_out() {
 
 #[test]
 fn declarations_say_something() {
-    for entry in registry::all() {
+    for entry in registry::all_entries() {
         let info = &entry.info;
         assert!(!info.summary.is_empty() && !info.paper.is_empty() && !info.discipline.is_empty());
         for deviation in info.deviations {
@@ -58,7 +58,13 @@ fn declarations_say_something() {
         }
         for spec in &entry.params {
             assert!(spec.doc.len() > 10, "{}.{} is not documented", info.name, spec.name);
-            assert_eq!(spec.check(&spec.default), Ok(()), "{}.{}: illegal default", info.name, spec.name);
+            assert_eq!(
+                spec.check_value(&spec.default),
+                Ok(()),
+                "{}.{}: illegal default",
+                info.name,
+                spec.name
+            );
         }
     }
 }

@@ -87,13 +87,13 @@ fn raw_fields(source: &str) -> Vec<String> {
 }
 
 /// The machines' sources in a folder: those of protocols have a `packets.rs` next to them, or above.
-fn machines(folder: &Path, protocol: bool, into: &mut Vec<PathBuf>) {
+fn machine_sources(folder: &Path, protocol: bool, into: &mut Vec<PathBuf>) {
     let protocol = protocol || folder.join("packets.rs").exists();
     for entry in fs::read_dir(folder).expect("the sources are there") {
         let path = entry.expect("the sources can be listed").path();
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if path.is_dir() {
-            machines(&path, protocol, into);
+            machine_sources(&path, protocol, into);
         // Aeolus is a part of several protocols, and lies outside of their folders.
         } else if (protocol && !["packets.rs", "script.rs"].contains(&name)) || name == "aeolus.rs" {
             into.push(path);
@@ -104,7 +104,7 @@ fn machines(folder: &Path, protocol: bool, into: &mut Vec<PathBuf>) {
 #[test]
 fn machines_go_by_the_names_of_their_views() {
     let mut sources = Vec::new();
-    machines(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), false, &mut sources);
+    machine_sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), false, &mut sources);
     assert!(sources.len() > 60, "{} sources are too few: has the layout changed?", sources.len());
     // File systems list folders in any order.
     sources.sort();

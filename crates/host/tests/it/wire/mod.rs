@@ -106,11 +106,11 @@ pub struct World {
     sequence: u64,
 }
 
-pub fn address(host: usize) -> SocketAddr {
+pub fn host_address(host: usize) -> SocketAddr {
     SocketAddr::new(Ipv4Addr::new(10, 0, 0, 1 + host as u8).into(), 4000)
 }
 
-pub fn prefixes() -> Admission {
+pub fn prefix_admission() -> Admission {
     Admission::Prefixes(vec!["10.0.0.0/8".parse().expect("a prefix")])
 }
 
@@ -118,7 +118,7 @@ pub fn shared_key() -> Admission {
     Admission::PreSharedKey(PreSharedKey([7; 32]))
 }
 
-pub fn config(transport: &str, admission: Admission) -> Config {
+pub fn world_config(transport: &str, admission: Admission) -> Config {
     Config {
         transport: transport.into(),
         admission,
@@ -139,7 +139,7 @@ pub fn config(transport: &str, admission: Admission) -> Config {
 }
 
 /// A process, which is the one with this number in its host's life.
-fn core(config: &Config, address: SocketAddr, epoch: u64, life: u64) -> (Core, Arc<Counters>) {
+fn process_core(config: &Config, address: SocketAddr, epoch: u64, life: u64) -> (Core, Arc<Counters>) {
     let counters = Arc::new(Counters::default());
     let std::net::IpAddr::V4(ip) = address.ip() else { panic!("{address}") };
     // Another secret for each process, as one that restarts draws a new one.
@@ -151,14 +151,14 @@ fn core(config: &Config, address: SocketAddr, epoch: u64, life: u64) -> (Core, A
 
 impl World {
     pub fn new(config: &Config, hosts: usize, faults: Faults, seed: u64) -> World {
-        World::of(&vec![config.clone(); hosts], faults, seed)
+        World::from_configs(&vec![config.clone(); hosts], faults, seed)
     }
 
     /// Hosts with a configuration each.
-    pub fn of(configs: &[Config], faults: Faults, seed: u64) -> World {
+    pub fn from_configs(configs: &[Config], faults: Faults, seed: u64) -> World {
         let host = |(n, config): (usize, &Config)| {
-            let address = address(n);
-            let (core, counters) = core(config, address, 1000 + n as u64, 0);
+            let address = host_address(n);
+            let (core, counters) = process_core(config, address, 1000 + n as u64, 0);
             let memory = core.memory();
             let addresses = vec![Some(address)];
             let path_events = Vec::new();
@@ -195,13 +195,13 @@ impl World {
         }
     }
 
-    fn schedule(&mut self, at: Time, step: Step) {
+    fn schedule_step(&mut self, at: Time, step: Step) {
         self.steps.push(Reverse((at, self.sequence)));
         self.what.insert(self.sequence, step);
         self.sequence += 1;
     }
 
-    pub fn send(&mut self, at: Time, host: usize, to: usize, ticket: u64, bytes: impl Into<Bytes>) {
+    pub fn schedule_send(&mut self, at: Time, host: usize, to: usize, ticket: u64, bytes: impl Into<Bytes>) {
         self.send_as(at, host, to, ticket, Purpose::Plain, bytes);
     }
 
@@ -214,46 +214,46 @@ impl World {
         purpose: Purpose,
         bytes: impl Into<Bytes>,
     ) {
-        self.schedule(at, Step::Send { host, to, purpose, bytes: bytes.into(), ticket });
+        self.schedule_step(at, Step::Send { host, to, purpose, bytes: bytes.into(), ticket });
     }
 
     /// Replaces a host by a new process at the same address; its epoch is drawn at random.
-    pub fn restart(&mut self, at: Time, host: usize) {
-        self.schedule(at, Step::Restart(host, None));
+    pub fn schedule_restart(&mut self, at: Time, host: usize) {
+        self.schedule_step(at, Step::Restart(host, None));
     }
 
     /// The same with an epoch.
     pub fn restart_as(&mut self, at: Time, host: usize, epoch: u64) {
-        self.schedule(at, Step::Restart(host, Some(epoch)));
+        self.schedule_step(at, Step::Restart(host, Some(epoch)));
     }
 
     /// A host gets another address, or loses one.
     pub fn add_address(&mut self, at: Time, host: usize, address: SocketAddr) {
-        self.schedule(at, Step::AddAddress(host, address));
+        self.schedule_step(at, Step::AddAddress(host, address));
     }
 
     pub fn remove_address(&mut self, at: Time, host: usize, address: SocketAddr) {
-        self.schedule(at, Step::RemoveAddress(host, address));
+        self.schedule_step(at, Step::RemoveAddress(host, address));
     }
 
     /// A datagram that somebody puts on the wire.
-    pub fn inject(&mut self, at: Time, datagram: Datagram) {
-        self.schedule(at, Step::Deliver(datagram));
+    pub fn inject_datagram(&mut self, at: Time, datagram: Datagram) {
+        self.schedule_step(at, Step::Deliver(datagram));
     }
 
     /// Runs until `until`; no step later than that is taken.
-    pub fn run(&mut self, until: Time) {
+    pub fn run_until(&mut self, until: Time) {
         while self.steps.peek().is_some_and(|Reverse((at, _))| *at <= until) {
             let Some(Reverse((at, number))) = self.steps.pop() else { break };
             self.now = at;
             if let Some(step) = self.what.remove(&number) {
-                self.take(step);
+                self.take_step(step);
             }
         }
         self.now = until;
     }
 
-    fn take(&mut self, step: Step) {
+    fn take_step(&mut self, step: Step) {
         let now = self.now;
         let number = match step {
             Step::Deliver(mut datagram) => {
@@ -264,14 +264,14 @@ impl World {
                 let ecn = Ecn::from_bits(datagram.tos);
                 if self.late > Time::ZERO {
                     // Datagrams that were due before leave before, as with threads.
-                    self.settle(number);
+                    self.settle_host(number);
                 }
                 let by = (local, datagram.from);
                 self.hosts[number].core.receive_at(now, by, ecn, &mut datagram.bytes);
                 number
             }
             Step::Send { host, to, purpose, bytes, ticket } => {
-                let peer = address(to);
+                let peer = host_address(to);
                 match self.hosts[host].memory.reserve(bytes.len() as u64) {
                     None => {
                         let full = Err(SendError::Full { scope: "of this endpoint" });
@@ -298,7 +298,7 @@ impl World {
                 let drawn = self.rng.next_u64() >> (32 * (self.rng.next_u32() % 2) + 20) | 1;
                 let host = &mut self.hosts[number];
                 let epoch = epoch.unwrap_or(drawn);
-                (host.core, host.counters) = core(&host.config, host.address, epoch, host.lives);
+                (host.core, host.counters) = process_core(&host.config, host.address, epoch, host.lives);
                 host.lives += 1;
                 (host.memory, host.armed) = (host.core.memory(), Time::MAX);
                 host.addresses = vec![Some(host.address)];
@@ -328,20 +328,20 @@ impl World {
                 number
             }
         };
-        self.settle(number);
+        self.settle_host(number);
     }
 
-    fn settle(&mut self, number: usize) {
+    fn settle_host(&mut self, number: usize) {
         let now = self.now;
         let mut buffer = vec![0; self.hosts[number].core.datagram_bytes()];
         loop {
             while let Some(event) = self.hosts[number].core.poll_event() {
-                self.note(number, event);
+                self.note_event(number, event);
             }
             let Some(transmit) = self.hosts[number].core.poll_transmit(now, &mut buffer) else { break };
             let bytes = buffer[..transmit.length].to_vec();
             let from = self.hosts[number].addresses[usize::from(transmit.local)].expect("an address");
-            self.carry(Datagram { from, to: transmit.to, tos: transmit.tos, bytes });
+            self.carry_datagram(Datagram { from, to: transmit.to, tos: transmit.tos, bytes });
         }
         let host = &mut self.hosts[number];
         if let Some(at) = host.core.next_timeout().map(|at| at.max(now) + self.late)
@@ -350,11 +350,11 @@ impl World {
             && at < host.armed
         {
             host.armed = at;
-            self.schedule(at, Step::Wake(number));
+            self.schedule_step(at, Step::Wake(number));
         }
     }
 
-    fn note(&mut self, host: usize, event: CoreEvent) {
+    fn note_event(&mut self, host: usize, event: CoreEvent) {
         match event {
             CoreEvent::Arrived(m) => {
                 self.got.push(Got { host, from: m.peer, purpose: m.purpose, bytes: m.bytes });
@@ -368,7 +368,7 @@ impl World {
         }
     }
 
-    fn carry(&mut self, mut datagram: Datagram) {
+    fn carry_datagram(&mut self, mut datagram: Datagram) {
         // Before any loss: `sent` is what hosts send, not what arrives.
         if self.keep_sent {
             self.sent.push(datagram.clone());
@@ -379,31 +379,31 @@ impl World {
         if let Some(meddles) = &mut self.meddles {
             meddles(&mut datagram, self.now);
         }
-        let copies = if self.chance(self.faults.duplicate) { 2 } else { 1 };
+        let copies = if self.draw_chance(self.faults.duplicate) { 2 } else { 1 };
         let is_from = |host: &Host| host.addresses.contains(&Some(datagram.from));
         let from = self.hosts.iter().position(is_from);
         let own = from.and_then(|from| self.losses.get(from).copied());
         for _ in 0..copies {
             // Each copy has its own luck.
-            if self.chance(own.unwrap_or(self.faults.loss)) {
+            if self.draw_chance(own.unwrap_or(self.faults.loss)) {
                 continue;
             }
             let mut at = self.now + self.delay.as_ref().map_or(Time::us(20), |delay| delay(&datagram));
-            if self.chance(self.faults.late) {
+            if self.draw_chance(self.faults.late) {
                 at += Time(self.rng.next_u64() % (self.faults.lateness.0 + 1));
             }
-            self.schedule(at, Step::Deliver(datagram.clone()));
+            self.schedule_step(at, Step::Deliver(datagram.clone()));
         }
     }
 
-    fn chance(&mut self, percent: u8) -> bool {
+    fn draw_chance(&mut self, percent: u8) -> bool {
         // Nothing is drawn for a fault that is off, so that its presence does not change the draws of others.
         percent > 0 && self.rng.next_u32() % 100 < u32::from(percent)
     }
 }
 
 /// The bytes of message `ticket`: reproducible, and different in every place.
-pub fn content(ticket: u64, length: usize) -> Vec<u8> {
+pub fn message_content(ticket: u64, length: usize) -> Vec<u8> {
     let mut rng = Pcg64Mcg::seed_from_u64(ticket);
     let mut bytes = ticket.to_be_bytes().to_vec();
     bytes.resize_with(length.max(8), || rng.next_u32() as u8);
@@ -411,9 +411,9 @@ pub fn content(ticket: u64, length: usize) -> Vec<u8> {
 }
 
 /// Number of the message in `bytes`; panics when one of them is not as it was sent.
-pub fn identify(bytes: &[u8]) -> u64 {
+pub fn identify_message(bytes: &[u8]) -> u64 {
     let (front, _) = bytes.split_first_chunk::<8>().expect("messages here are that long");
     let ticket = u64::from_be_bytes(*front);
-    assert!(bytes == content(ticket, bytes.len()), "message {ticket} was changed on the way");
+    assert!(bytes == message_content(ticket, bytes.len()), "message {ticket} was changed on the way");
     ticket
 }

@@ -372,7 +372,7 @@ fn kind(key: &str, value: &Json) -> Result<i32, Wrong> {
     let word = value.as_str().unwrap_or_default().to_uppercase();
     let known = KINDS.iter().position(|(name, other)| word == *name || word == *other);
     known.map(|place| place as i32).ok_or_else(|| {
-        let near = names::suggestion(&word, KINDS.iter().map(|(name, _)| *name));
+        let near = names::name_suggestion(&word, KINDS.iter().map(|(name, _)| *name));
         (format!("`{key}` is {value}, and there is no such node"), near)
     })
 }
@@ -384,7 +384,7 @@ fn collective(word: &str) -> Result<Value, Wrong> {
     }
     let place = COLLECTIVES.iter().position(|name| *name == upper);
     place.map(|place| Value::Whole(place as i128)).ok_or_else(|| {
-        let near = names::suggestion(&upper, COLLECTIVES.iter().copied());
+        let near = names::name_suggestion(&upper, COLLECTIVES.iter().copied());
         (format!("there is no collective `{word}`"), near)
     })
 }

@@ -28,9 +28,9 @@ struct Plain {
 }
 
 impl Endpoint for Plain {
-    fn open(&mut self, _: Time, message: &Message) {
+    fn open_message(&mut self, _: Time, message: &Message) {
         let sizes = Sizes::default();
-        for index in 0..sizes.packets(message.bytes) {
+        for index in 0..sizes.packets_of(message.bytes) {
             let mut packet = Packet::new(PacketKind::Data, HostId(self.host), message.dst, message.id);
             let payload = sizes.payload_of(message.bytes, index);
             (packet.index, packet.tag, packet.message_bytes) = (index as u32, message.tag, message.bytes);
@@ -38,7 +38,7 @@ impl Endpoint for Plain {
             self.out.push_back(packet);
         }
     }
-    fn receive(&mut self, now: Time, packet: &Packet) {
+    fn receive_packet(&mut self, now: Time, packet: &Packet) {
         self.received.lock().expect("one thread")[self.host as usize].push((now, packet.tag, packet.index));
         let missing = self.missing.entry(packet.tag).or_insert(packet.message_bytes);
         *missing -= u64::from(packet.payload);
@@ -48,9 +48,9 @@ impl Endpoint for Plain {
             self.events.push_back(EndpointEvent::Completed { tag, src, message });
         }
     }
-    fn timeout(&mut self, _: Time) {}
-    fn forget(&mut self, _: Time, _: HostId) {}
-    fn abandon(&mut self, _: Time, _: End) {}
+    fn handle_timeout(&mut self, _: Time) {}
+    fn forget_peer(&mut self, _: Time, _: HostId) {}
+    fn abandon_message(&mut self, _: Time, _: End) {}
     fn poll_transmit(&mut self, _: Time) -> Option<Packet> {
         self.out.pop_front()
     }
@@ -63,7 +63,7 @@ impl Endpoint for Plain {
     fn live_messages(&self) -> usize {
         self.out.len()
     }
-    fn gauges(&self, _: Time) -> Vec<Gauge> {
+    fn collect_gauges(&self, _: Time) -> Vec<Gauge> {
         Vec::new()
     }
 }

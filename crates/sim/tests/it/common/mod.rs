@@ -44,7 +44,7 @@ pub fn fair(mut flow: FlowSpec, share: u32, slot: u32) -> FlowSpec {
 
 /// A run of one transport over its own discipline, with buffers of 128 packets.
 pub fn spec(topology: TopologySpec, transport: &str, flows: Vec<FlowSpec>, stop: Time) -> RunSpec {
-    let entry = headway_transport::registry::find(transport).expect("a registered transport");
+    let entry = headway_transport::registry::find_entry(transport).expect("a registered transport");
     let mut run = RunSpec {
         topology,
         fabric: FabricSpec {
@@ -83,7 +83,8 @@ pub fn spec(topology: TopologySpec, transport: &str, flows: Vec<FlowSpec>, stop:
             packet: run.fabric.sizes,
             oversubscription: network.oversubscription(),
         };
-        let tuned = headway_transport::registry::tuned(transport, &[], &traffic).expect("it has parameters");
+        let tuned =
+            headway_transport::registry::tune_params(transport, &[], &traffic).expect("it has parameters");
         run.transports[0].params = tuned.expect("it takes its own");
     }
     run

@@ -36,68 +36,70 @@ impl CongestionControl for Balia {
         Balia { ratio: 1.0 }
     }
 
-    fn acknowledged(&mut self, window: &mut Window, ack: &Ack) {
+    fn handle_ack(&mut self, window: &mut Window, ack: &Ack) {
         // Before the cut, which goes by the ratio at the loss and not at the last growth.
         if ack.lost > 0 {
-            self.compare(&Group::new(ack, window, 0.0));
+            self.compare_rates(&Group::new(ack, window, 0.0));
         }
     }
 
-    fn grow(&mut self, window: &mut Window, ack: &Ack) {
+    fn grow_window(&mut self, window: &mut Window, ack: &Ack) {
         let left = window.grow_slowly(ack.acked);
         let group = Group::new(ack, window, 0.0);
         // In slow start, too, as a loss may end it.
-        self.compare(&group);
+        self.compare_rates(&group);
         if left > 0.0 {
-            let (own, total, ratio) = (group.own(), group.total_rate(), self.ratio);
+            let (own, total, ratio) = (group.own_sibling(), group.total_rate(), self.ratio);
             // BALIA §V, equation 12.
             let reno = own.rate() / own.rtt / (total * total);
             window.cwnd += left * reno * (1.0 + ratio) / 2.0 * (4.0 + ratio) / 5.0;
         }
     }
 
-    fn lost(&mut self, _: &Window, flight: f64, _: Time) -> f64 {
+    fn window_after_loss(&mut self, _: &Window, flight: f64, _: Time) -> f64 {
         // BALIA §V, equation 13.
         (flight - flight / 2.0 * self.ratio.min(1.5)).max(1.0)
     }
 }
 
 impl Balia {
-    fn compare(&mut self, group: &Group<'_>) {
-        self.ratio = group.most(|sibling| sibling.rate()).max(group.own().rate()) / group.own().rate();
+    fn compare_rates(&mut self, group: &Group<'_>) {
+        self.ratio = group.largest_value(|sibling| sibling.rate()).max(group.own_sibling().rate())
+            / group.own_sibling().rate();
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{increase, near};
+    use super::super::tests::{is_near, measure_increase};
     use super::*;
 
     /// Increase for an acknowledged packet, and cut for a loss.
-    fn steps(own: usize, subflows: &[(f64, u64, f64)]) -> (f64, f64) {
+    fn increase_and_cut(own: usize, subflows: &[(f64, u64, f64)]) -> (f64, f64) {
         let mut balia = Balia { ratio: 1.0 };
-        let grown = increase(&mut balia, own, subflows);
+        let grown = measure_increase(&mut balia, own, subflows);
         let window = Window { cwnd: subflows[own].0, ssthresh: 1.0 };
-        (grown, window.cwnd - balia.lost(&window, window.cwnd, Time::ZERO))
+        (grown, window.cwnd - balia.window_after_loss(&window, window.cwnd, Time::ZERO))
     }
 
     #[test]
     fn golden_increases_and_cuts() {
         let equal = [(10.0, 100, 0.0), (10.0, 100, 0.0)];
-        assert!(near(steps(0, &equal).0, 0.025) && steps(0, &equal).1 == 5.0);
+        assert!(is_near(increase_and_cut(0, &equal).0, 0.025) && increase_and_cut(0, &equal).1 == 5.0);
         let unequal = [(20.0, 100, 0.0), (10.0, 100, 0.0)];
-        let ((large, large_cut), (small, small_cut)) = (steps(0, &unequal), steps(1, &unequal));
-        assert!(near(small, 0.020) && near(large, 20.0 / 900.0), "{small} {large}");
+        let ((large, large_cut), (small, small_cut)) =
+            (increase_and_cut(0, &unequal), increase_and_cut(1, &unequal));
+        assert!(is_near(small, 0.020) && is_near(large, 20.0 / 900.0), "{small} {large}");
         assert_eq!((small_cut, large_cut), (7.5, 10.0));
-        let (alone, cut) = steps(0, &equal[..1]);
-        assert!(near(alone, 0.1) && cut == 5.0, "one path is a TCP");
+        let (alone, cut) = increase_and_cut(0, &equal[..1]);
+        assert!(is_near(alone, 0.1) && cut == 5.0, "one path is a TCP");
     }
 
     #[test]
     fn a_cut_is_between_a_half_and_three_quarters_and_leaves_a_packet() {
         let between = [(12.0, 100, 0.0), (10.0, 100, 0.0)];
-        assert!(near(steps(1, &between).1, 6.0), "a ratio of 1.2");
+        assert!(is_near(increase_and_cut(1, &between).1, 6.0), "a ratio of 1.2");
         let far = [(200.0, 100, 0.0), (2.0, 100, 0.0)];
-        assert!(near(steps(1, &far).1, 1.0), "two packets less three quarters, and one stays");
+        assert!(is_near(increase_and_cut(1, &far).1, 1.0), "two packets less three quarters, and one stays");
     }
 }

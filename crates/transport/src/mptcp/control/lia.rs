@@ -31,11 +31,11 @@ impl CongestionControl for Lia {
         Lia
     }
 
-    fn grow(&mut self, window: &mut Window, ack: &Ack) {
+    fn grow_window(&mut self, window: &mut Window, ack: &Ack) {
         let left = window.grow_slowly(ack.acked);
         if left > 0.0 {
             let group = Group::new(ack, window, 0.0);
-            let best = group.most(|sibling| sibling.rate() / sibling.rtt);
+            let best = group.largest_value(|sibling| sibling.rate() / sibling.rtt);
             let total = group.total_rate();
             // RFC6356 §3: alpha over the sum of all windows, alpha being that sum times this.
             let linked = best / (total * total);
@@ -47,15 +47,15 @@ impl CongestionControl for Lia {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{increase, near};
+    use super::super::tests::{is_near, measure_increase};
     use super::*;
 
     #[test]
     fn equal_subflows_grow_a_quarter_of_a_packet_a_round_trip_each() {
-        let grown = increase(&mut Lia, 0, &[(10.0, 100, 0.0), (10.0, 100, 0.0)]);
-        assert!(near(grown * 10.0, 0.25), "{grown}");
-        let alone = increase(&mut Lia, 0, &[(10.0, 100, 0.0)]);
-        assert!(near(alone, 0.1), "one path is a TCP: {alone}");
+        let grown = measure_increase(&mut Lia, 0, &[(10.0, 100, 0.0), (10.0, 100, 0.0)]);
+        assert!(is_near(grown * 10.0, 0.25), "{grown}");
+        let alone = measure_increase(&mut Lia, 0, &[(10.0, 100, 0.0)]);
+        assert!(is_near(alone, 0.1), "one path is a TCP: {alone}");
     }
 
     #[test]
@@ -63,12 +63,12 @@ mod tests {
         // alpha is 30 (20 / 1) / (20 / 1 + 10 / 10)^2 with round trips of 1 and 10: 1.36 of 30 packets.
         let subflows = [(20.0, 100, 0.0), (10.0, 1000, 0.0)];
         for own in [0, 1] {
-            assert!(near(increase(&mut Lia, own, &subflows), 20.0 / 441.0));
+            assert!(is_near(measure_increase(&mut Lia, own, &subflows), 20.0 / 441.0));
         }
         let lopsided = [(1.0, 100, 0.0), (400.0, 10_000, 0.0)];
-        let capped = increase(&mut Lia, 1, &lopsided);
-        assert!(near(capped, 1.0 / 400.0), "{capped}");
-        let asleep = increase(&mut Lia, 0, &[(10.0, 100, 0.0), (10.0, 0, 0.0)]);
-        assert!(near(asleep, 0.1), "a subflow without a round trip does not count: {asleep}");
+        let capped = measure_increase(&mut Lia, 1, &lopsided);
+        assert!(is_near(capped, 1.0 / 400.0), "{capped}");
+        let asleep = measure_increase(&mut Lia, 0, &[(10.0, 100, 0.0), (10.0, 0, 0.0)]);
+        assert!(is_near(asleep, 0.1), "a subflow without a round trip does not count: {asleep}");
     }
 }

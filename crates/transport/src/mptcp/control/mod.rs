@@ -27,12 +27,12 @@ impl<'a> Group<'a> {
     }
 
     /// The subflow that the acknowledgement belongs to.
-    pub(crate) fn own(&self) -> Sibling {
+    pub(crate) fn own_sibling(&self) -> Sibling {
         self.own
     }
 
     /// All subflows with a known round trip, the own one as it is now.
-    pub(crate) fn each(&self) -> impl Iterator<Item = Sibling> {
+    pub(crate) fn each_sibling(&self) -> impl Iterator<Item = Sibling> {
         let own = self.own;
         let present = move |sibling: &Sibling| if sibling.own { own } else { *sibling };
         self.siblings.iter().map(present).filter(|sibling| sibling.rtt > 0.0)
@@ -40,12 +40,12 @@ impl<'a> Group<'a> {
 
     /// Packets a second of all subflows together.
     pub(crate) fn total_rate(&self) -> f64 {
-        self.each().map(|sibling| sibling.rate()).sum()
+        self.each_sibling().map(|sibling| sibling.rate()).sum()
     }
 
     /// The largest value of a quantity among the subflows.
-    pub(crate) fn most(&self, of: impl Fn(Sibling) -> f64) -> f64 {
-        self.each().map(of).fold(0.0, f64::max)
+    pub(crate) fn largest_value(&self, of: impl Fn(Sibling) -> f64) -> f64 {
+        self.each_sibling().map(of).fold(0.0, f64::max)
     }
 }
 
@@ -60,11 +60,11 @@ impl Sibling {
 pub(crate) mod tests {
     use super::*;
     use crate::tcp::control::CongestionControl;
-    use crate::tcp::control::tests::ack;
+    use crate::tcp::control::tests::plain_ack;
 
     /// Packets that subflow `own` of some with these windows, round trips in microseconds and shown quantities adds to
     /// its window for one acknowledged packet, past slow start.
-    pub(crate) fn increase<C: CongestionControl>(
+    pub(crate) fn measure_increase<C: CongestionControl>(
         control: &mut C,
         own: usize,
         subflows: &[(f64, u64, f64)],
@@ -77,12 +77,12 @@ pub(crate) mod tests {
         };
         let siblings: Vec<Sibling> = subflows.iter().enumerate().map(view).collect();
         let mut window = Window { cwnd: subflows[own].0, ssthresh: 1.0 };
-        let ack = Ack { srtt: Time::us(subflows[own].1), siblings: &siblings, ..ack() };
-        control.grow(&mut window, &ack);
+        let ack = Ack { srtt: Time::us(subflows[own].1), siblings: &siblings, ..plain_ack() };
+        control.grow_window(&mut window, &ack);
         window.cwnd - subflows[own].0
     }
 
-    pub(crate) fn near(found: f64, expected: f64) -> bool {
+    pub(crate) fn is_near(found: f64, expected: f64) -> bool {
         (found - expected).abs() <= 1e-9 + 5e-3 * expected.abs()
     }
 }

@@ -6,7 +6,7 @@
 use super::Group;
 use crate::endpoint::TransportInfo;
 use crate::mptcp::{STATES, deviations};
-use crate::tcp::control::{Ack, CongestionControl, Flow, Phase, Window, half};
+use crate::tcp::control::{Ack, CongestionControl, Flow, Phase, Window, half_flight};
 use crate::tcp::params::{ByPreset, ConnectionParams, Preset};
 use headway_params::ParamKind;
 use headway_units::Time;
@@ -24,7 +24,7 @@ headway_params::params! {
 }
 
 impl ByPreset for WvegasParams {
-    fn of(_: Preset) -> Self {
+    fn from_preset(_: Preset) -> Self {
         WvegasParams::default()
     }
 }
@@ -62,12 +62,12 @@ pub struct Wvegas {
 }
 
 impl Wvegas {
-    fn restart(&mut self, end: u32) {
+    fn restart_round(&mut self, end: u32) {
         (self.sum, self.samples, self.round_end) = (Time::ZERO, 0, end);
     }
 
     // wVegas §III
-    fn decide(&mut self, window: &mut Window, ack: &Ack) -> Decision {
+    fn decide_round(&mut self, window: &mut Window, ack: &Ack) -> Decision {
         if self.samples <= FEW {
             return Decision::Reno;
         }
@@ -82,8 +82,8 @@ impl Wvegas {
                 window.ssthresh = window.ssthresh.min(window.cwnd - 1.0);
             }
         } else {
-            decision = self.avoid(window, (excess, mean / Time::s(1).0 as f64), ack);
-            self.drain(window, mean, base);
+            decision = self.avoid_congestion(window, (excess, mean / Time::s(1).0 as f64), ack);
+            self.drain_queue(window, mean, base);
         }
         window.cwnd = window.cwnd.max(2.0);
         // Linux, `tcp_current_ssthresh`: at least three quarters of the window.
@@ -91,10 +91,11 @@ impl Wvegas {
         decision
     }
 
-    fn avoid(&mut self, window: &mut Window, (excess, rtt): (f64, f64), ack: &Ack) -> Decision {
+    fn avoid_congestion(&mut self, window: &mut Window, (excess, rtt): (f64, f64), ack: &Ack) -> Decision {
         if excess >= self.alpha {
             self.rate = window.cwnd / rtt;
-            let total: f64 = Group::new(ack, window, self.rate).each().map(|sibling| sibling.shown).sum();
+            let total: f64 =
+                Group::new(ack, window, self.rate).each_sibling().map(|sibling| sibling.shown).sum();
             // At least its own rate, so that its share is at most the whole.
             let weight = self.rate / total.max(self.rate);
             let share = (weight * self.params.total_alpha as f64).floor();
@@ -108,7 +109,7 @@ impl Wvegas {
     }
 
     /// A queue that has doubled is emptied once, so that a base round trip measured through it is corrected.
-    fn drain(&mut self, window: &mut Window, mean: f64, base: f64) {
+    fn drain_queue(&mut self, window: &mut Window, mean: f64, base: f64) {
         // Whole microseconds, Linux's unit: a shorter delay counts as none.
         let delay = Time((mean - base) as u64).0 / Time::us(1).0;
         if self.least_delay == 0 || delay < self.least_delay {
@@ -151,7 +152,7 @@ impl CongestionControl for Wvegas {
         }
     }
 
-    fn acknowledged(&mut self, window: &mut Window, ack: &Ack) {
+    fn handle_ack(&mut self, window: &mut Window, ack: &Ack) {
         self.decision = Decision::Hold;
         if let Some(rtt) = ack.rtt {
             // Never zero, so that it can divide.
@@ -161,16 +162,16 @@ impl CongestionControl for Wvegas {
             self.samples += 1;
         }
         if ack.phase != Phase::Open {
-            self.restart(ack.next);
+            self.restart_round(ack.next);
         } else if ack.acked > 0 && ack.una >= self.round_end {
-            self.decision = self.decide(window, ack);
-            self.restart(ack.next);
+            self.decision = self.decide_round(window, ack);
+            self.restart_round(ack.next);
         }
     }
 
-    fn grow(&mut self, window: &mut Window, ack: &Ack) {
+    fn grow_window(&mut self, window: &mut Window, ack: &Ack) {
         match self.decision {
-            Decision::Reno => window.grow(ack.acked, 1.0),
+            Decision::Reno => window.grow_reno(ack.acked, 1.0),
             Decision::Increase => window.cwnd += 1.0,
             Decision::Hold => _ = window.grow_slowly(ack.acked),
         }
@@ -179,10 +180,10 @@ impl CongestionControl for Wvegas {
     fn timed_out(&mut self, _: &Window, flight: f64, _: Time) -> f64 {
         // Its packets in queues go to the other subflows until it fills its own again.
         self.rate = 0.0;
-        half(flight)
+        half_flight(flight)
     }
 
-    fn shown(&self) -> f64 {
+    fn shown_value(&self) -> f64 {
         self.rate
     }
 }
@@ -191,12 +192,12 @@ impl CongestionControl for Wvegas {
 mod tests {
     use super::*;
     use crate::tcp::control::Sibling;
-    use crate::tcp::control::tests::{ack, control};
+    use crate::tcp::control::tests::{plain_ack, test_control};
 
     /// The controller and its window after a round of ten samples of `rtt` at a base of 300 us, next to a subflow
     /// that shows `other`.
-    fn after(window: Window, rtt: Time, other: f64, set: impl Fn(&mut Wvegas)) -> (Wvegas, Window) {
-        let mut wvegas = control::<Wvegas>(1 << 40, |_| ());
+    fn state_after(window: Window, rtt: Time, other: f64, set: impl Fn(&mut Wvegas)) -> (Wvegas, Window) {
+        let mut wvegas = test_control::<Wvegas>(1 << 40, |_| ());
         let mut window = window;
         (wvegas.base, wvegas.round_end) = (Time::us(300), 10);
         set(&mut wvegas);
@@ -204,9 +205,9 @@ mod tests {
         // wVegas compares rates alone (`shown`): the other's window and round trip only have to be there.
         let siblings = [view(true, 0.0), view(false, other)];
         for i in 1..=10 {
-            let ack = Ack { una: i, next: 30, rtt: Some(rtt), siblings: &siblings, ..ack() };
-            wvegas.acknowledged(&mut window, &ack);
-            wvegas.grow(&mut window, &ack);
+            let ack = Ack { una: i, next: 30, rtt: Some(rtt), siblings: &siblings, ..plain_ack() };
+            wvegas.handle_ack(&mut window, &ack);
+            wvegas.grow_window(&mut window, &ack);
         }
         (wvegas, window)
     }
@@ -216,10 +217,10 @@ mod tests {
         let at = Window { cwnd: 40.0, ssthresh: 20.0 };
         // Of 40 packets, 16 us of queue in 316 are 2.03, where Vegas would count 2.13.
         for (queue, cwnd) in [(0, 41.0), (15, 41.0), (16, 40.0), (23, 40.0)] {
-            let (wvegas, window) = after(at, Time::us(300 + queue), 1e9, |_| ());
+            let (wvegas, window) = state_after(at, Time::us(300 + queue), 1e9, |_| ());
             assert_eq!((window.cwnd, wvegas.alpha), (cwnd, 2.0), "{queue} us");
         }
-        assert_eq!(after(at, Time::us(330), 1e9, |_| ()).1.cwnd, 39.0, "3.6 are more than 2");
+        assert_eq!(state_after(at, Time::us(330), 1e9, |_| ()).1.cwnd, 39.0, "3.6 are more than 2");
     }
 
     #[test]
@@ -227,34 +228,34 @@ mod tests {
         let at = Window { cwnd: 40.0, ssthresh: 20.0 };
         // 40 packets in 330 us are 121,212 a second.
         for (other, alpha) in [(0.0, 10.0), (121_212.1, 5.0), (40_000.0, 7.0), (2e6, 2.0)] {
-            let (wvegas, window) = after(at, Time::us(330), other, |_| ());
+            let (wvegas, window) = state_after(at, Time::us(330), other, |_| ());
             assert_eq!(wvegas.alpha, alpha, "beside {other}");
             assert_eq!(window.cwnd, if alpha > 3.0 { 41.0 } else { 39.0 });
         }
-        let mut late = after(at, Time::us(330), 0.0, |_| ()).0;
-        assert!(late.shown() > 121_000.0);
+        let mut late = state_after(at, Time::us(330), 0.0, |_| ()).0;
+        assert!(late.shown_value() > 121_000.0);
         assert_eq!(late.timed_out(&at, 40.0, Time::ZERO), 20.0);
-        assert_eq!(late.shown(), 0.0, "after a time-out it weighs nothing");
+        assert_eq!(late.shown_value(), 0.0, "after a time-out it weighs nothing");
     }
 
     #[test]
     fn a_queue_that_doubles_is_drained_once() {
         let at = Window { cwnd: 40.0, ssthresh: 20.0 };
-        let (wvegas, window) = after(at, Time::us(320), 1e9, |wvegas| wvegas.least_delay = 10);
+        let (wvegas, window) = state_after(at, Time::us(320), 1e9, |wvegas| wvegas.least_delay = 10);
         // 18.75, which is below the threshold: the acknowledgement that leads to it begins slow start.
         assert!((window.cwnd - 40.0 * 300.0 / 640.0 - 1.0).abs() < 1e-9, "{}", window.cwnd);
         assert_eq!(wvegas.least_delay, 0);
-        let (wvegas, window) = after(at, Time::us(319), 1e9, |wvegas| wvegas.least_delay = 10);
+        let (wvegas, window) = state_after(at, Time::us(319), 1e9, |wvegas| wvegas.least_delay = 10);
         assert_eq!((window.cwnd, wvegas.least_delay), (40.0, 10));
     }
 
     #[test]
     fn slow_start_ends_with_a_packet_in_the_queue() {
         let at = Window { cwnd: 40.0, ssthresh: f64::INFINITY };
-        let (_, window) = after(at, Time::us(320), 0.0, |_| ());
+        let (_, window) = state_after(at, Time::us(320), 0.0, |_| ());
         // Nine acknowledgements have made it 49; 49 x 300 / 320 is 45.9.
         assert_eq!((window.cwnd, window.ssthresh), (46.0, 45.0));
-        let (_, window) = after(at, Time::us(300), 0.0, |_| ());
+        let (_, window) = state_after(at, Time::us(300), 0.0, |_| ());
         assert_eq!(window.cwnd, 50.0, "and not before");
     }
 }

@@ -56,7 +56,7 @@ pub(super) const PAPER_MIN_RATE: Rate = match Rate::new(1_000_000) {
 };
 
 impl ByPreset for DcqcnParams {
-    fn of(preset: Preset) -> Self {
+    fn from_preset(preset: Preset) -> Self {
         match preset {
             Preset::HpccSim => DcqcnParams::default(),
             Preset::Paper => DcqcnParams {
@@ -108,7 +108,7 @@ pub struct Dcqcn {
 }
 
 impl Dcqcn {
-    fn least(&self) -> f64 {
+    fn least_bps(&self) -> f64 {
         (self.params.min_rate.bps() as f64).min(self.flow.line)
     }
 
@@ -124,8 +124,8 @@ impl Dcqcn {
         ticks.into_iter().flatten().filter(|(at, _)| *at <= now).min_by_key(|(at, _)| *at)
     }
 
-    fn cut(&mut self, now: Time) {
-        let least = self.least();
+    fn cut_rate(&mut self, now: Time) {
+        let least = self.least_bps();
         let Some(limited) = &mut self.limited else { return };
         if self.params.clamp_target || limited.by_time + limited.by_bytes > 0 {
             limited.target = self.rate;
@@ -137,7 +137,7 @@ impl Dcqcn {
     }
 
     /// Increases the rate, because of time or because of bytes. DCQCN §3.2
-    fn increase(&mut self, by_bytes: bool) {
+    fn increase_rate(&mut self, by_bytes: bool) {
         let (line, threshold) = (self.flow.line, self.params.fast_recovery);
         let Some(limited) = &mut self.limited else { return };
         let adds = if self.params.byte_counter == 0 {
@@ -174,7 +174,7 @@ enum Tick {
 
 impl Limited {
     /// Alpha as it is at `now`.
-    fn decay(&mut self, params: &DcqcnParams, now: Time) {
+    fn decay_alpha(&mut self, params: &DcqcnParams, now: Time) {
         let period = params.alpha_period.0;
         let mut ticks = now.saturating_sub(self.alpha_at).0 / period;
         self.alpha_at = self.alpha_at.saturating_add(Time(ticks.saturating_mul(period)));
@@ -183,12 +183,12 @@ impl Limited {
             self.alpha = (1.0 - params.g) * self.alpha + params.g;
             ticks -= 1;
         }
-        self.alpha *= power(1.0 - params.g, ticks);
+        self.alpha *= repeated_power(1.0 - params.g, ticks);
     }
 }
 
 /// `base`, which is at most 1, to the power of `times`.
-fn power(base: f64, times: u64) -> f64 {
+fn repeated_power(base: f64, times: u64) -> f64 {
     let (mut out, mut square, mut left) = (1.0, base, times);
     while left > 0 && out > 0.0 {
         if left & 1 == 1 {
@@ -230,19 +230,19 @@ impl RateControl for Dcqcn {
         Dcqcn { params: params.clone(), flow: *flow, rate: flow.first, limited: None }
     }
 
-    fn pass(&mut self, now: Time) {
+    fn pass_time(&mut self, now: Time) {
         while let Some((at, tick)) = self.next(now) {
             match tick {
                 Tick::Look => {
                     if let Some(limited) = &mut self.limited {
                         // Alpha first: the cut uses its value at this tick.
-                        limited.decay(&self.params, at);
+                        limited.decay_alpha(&self.params, at);
                         (limited.looked, limited.look_heard) = (at, false);
                     }
-                    self.cut(at);
+                    self.cut_rate(at);
                 }
                 Tick::Increase => {
-                    self.increase(false);
+                    self.increase_rate(false);
                     // At the line nothing can rise: the timer rests until the next cut.
                     let (done, every) = (self.rate >= self.flow.line, self.params.increase_period);
                     if let Some(limited) = &mut self.limited {
@@ -253,10 +253,10 @@ impl RateControl for Dcqcn {
         }
     }
 
-    fn answered(&mut self, answer: &Answer<'_>) {
+    fn handle_answer(&mut self, answer: &Answer<'_>) {
         let now = answer.now;
         // Steps that were due before this answer come first.
-        self.pass(now);
+        self.pass_time(now);
         if !answer.marked {
             return;
         }
@@ -274,10 +274,10 @@ impl RateControl for Dcqcn {
             increase: None,
             bytes: 0,
         });
-        limited.decay(&self.params, now);
+        limited.decay_alpha(&self.params, now);
         if period == Time::ZERO {
             // DCQCN §3.2: a notification cuts at once, and the next decay of alpha is a period away.
-            self.cut(now);
+            self.cut_rate(now);
             if let Some(limited) = &mut self.limited {
                 limited.alpha = (1.0 - self.params.g) * limited.alpha + self.params.g;
                 limited.alpha_at = now;
@@ -292,7 +292,7 @@ impl RateControl for Dcqcn {
         limited.looked = limited.looked.saturating_add(Time(missed * period.0));
     }
 
-    fn departed(&mut self, _: Time, wire: u16) {
+    fn note_departure(&mut self, _: Time, wire: u16) {
         let every = self.params.byte_counter;
         let (below, Some(limited)) = (self.rate < self.flow.line, &mut self.limited) else { return };
         if every == 0 || !below {
@@ -301,23 +301,23 @@ impl RateControl for Dcqcn {
         limited.bytes += u64::from(wire);
         if limited.bytes >= every {
             limited.bytes -= every;
-            self.increase(true);
+            self.increase_rate(true);
         }
     }
 
-    fn rate(&self) -> f64 {
+    fn rate_bps(&self) -> f64 {
         self.rate
     }
 
-    fn window(&self) -> Option<f64> {
+    fn window_bytes(&self) -> Option<f64> {
         self.params.window.then(|| window_at(&self.flow, self.rate))
     }
 
-    fn rises(&self) -> Option<Time> {
+    fn next_rise(&self) -> Option<Time> {
         self.limited.as_ref().and_then(|limited| limited.increase)
     }
 
-    fn probe(&self, found: &mut Sink<'_>) {
+    fn probe_values(&self, found: &mut Sink<'_>) {
         if let Some(limited) = &self.limited {
             found(&probes::ALPHA, limited.alpha);
         }
@@ -326,51 +326,51 @@ impl RateControl for Dcqcn {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{answer, flow};
+    use super::super::tests::{plain_answer, test_flow};
     use super::*;
 
-    fn dcqcn(preset: Preset) -> Dcqcn {
-        Dcqcn::new(&DcqcnParams::of(preset), &flow())
+    fn dcqcn_with(preset: Preset) -> Dcqcn {
+        Dcqcn::new(&DcqcnParams::from_preset(preset), &test_flow())
     }
 
-    fn notify(dcqcn: &mut Dcqcn, now: Time) {
-        dcqcn.answered(&Answer { marked: true, ..answer(now) });
+    fn notify_at(dcqcn: &mut Dcqcn, now: Time) {
+        dcqcn.handle_answer(&Answer { marked: true, ..plain_answer(now) });
     }
 
-    fn gbps(dcqcn: &mut Dcqcn, now: Time) -> f64 {
-        dcqcn.pass(now);
-        (dcqcn.rate() / 1e7).round() / 100.0
+    fn gbps_at(dcqcn: &mut Dcqcn, now: Time) -> f64 {
+        dcqcn.pass_time(now);
+        (dcqcn.rate_bps() / 1e7).round() / 100.0
     }
 
     /// One notification: alpha has fallen four times when the rate is cut, and the target stays.
     #[test]
     fn one_notification_halves_the_rate_nearly_and_timers_bring_it_back() {
-        let mut dcqcn = dcqcn(Preset::HpccSim);
+        let mut dcqcn = dcqcn_with(Preset::HpccSim);
         let start = Time::us(10);
-        notify(&mut dcqcn, start);
-        assert_eq!(gbps(&mut dcqcn, start + Time::us(4)), 100.0);
+        notify_at(&mut dcqcn, start);
+        assert_eq!(gbps_at(&mut dcqcn, start + Time::us(4)), 100.0);
         let cut = start + Time::us(4) + Time::ns(1);
-        let alpha = power(255.0 / 256.0, 4);
-        assert_eq!(gbps(&mut dcqcn, cut), 50.78);
-        assert_eq!(dcqcn.rate(), 100e9 * (1.0 - alpha / 2.0));
-        assert_eq!(dcqcn.rises(), Some(cut + Time::us(300)));
+        let alpha = repeated_power(255.0 / 256.0, 4);
+        assert_eq!(gbps_at(&mut dcqcn, cut), 50.78);
+        assert_eq!(dcqcn.rate_bps(), 100e9 * (1.0 - alpha / 2.0));
+        assert_eq!(dcqcn.next_rise(), Some(cut + Time::us(300)));
         for (step, rate) in [75.39, 87.69, 93.85].into_iter().enumerate() {
             let at = cut + Time::us(300 * (step as u64 + 1));
-            assert!(gbps(&mut dcqcn, Time(at.0 - 1)) < rate);
-            assert_eq!(gbps(&mut dcqcn, at), rate);
+            assert!(gbps_at(&mut dcqcn, Time(at.0 - 1)) < rate);
+            assert_eq!(gbps_at(&mut dcqcn, at), rate);
             assert_eq!(dcqcn.limited.as_ref().map(|limited| limited.target), Some(100e9));
         }
     }
 
     #[test]
     fn notifications_all_the_time_lead_to_the_lowest_rate_in_seven_cuts() {
-        let mut dcqcn = dcqcn(Preset::HpccSim);
+        let mut dcqcn = dcqcn_with(Preset::HpccSim);
         let mut seen = vec![100.0];
         // Every half microsecond for 40 us: ten looks, of which seven reach the lowest rate.
         for half in 0..80 {
             let now = Time::ns(500 * half);
-            notify(&mut dcqcn, now);
-            let rate = gbps(&mut dcqcn, now + Time::ns(1));
+            notify_at(&mut dcqcn, now);
+            let rate = gbps_at(&mut dcqcn, now + Time::ns(1));
             if seen.last() != Some(&rate) {
                 seen.push(rate);
             }
@@ -385,15 +385,15 @@ mod tests {
 
     #[test]
     fn a_cut_after_an_increase_sets_the_target() {
-        let mut dcqcn = dcqcn(Preset::HpccSim);
-        notify(&mut dcqcn, Time::ZERO);
-        let before = gbps(&mut dcqcn, Time::us(310));
+        let mut dcqcn = dcqcn_with(Preset::HpccSim);
+        notify_at(&mut dcqcn, Time::ZERO);
+        let before = gbps_at(&mut dcqcn, Time::us(310));
         assert_eq!(before, 75.39);
-        notify(&mut dcqcn, Time::us(310));
+        notify_at(&mut dcqcn, Time::us(310));
         // The looks come every 4 us from the first notification on.
-        assert_eq!(gbps(&mut dcqcn, Time::us(312)), before);
-        let alpha = power(255.0 / 256.0, 311) + 1.0 / 256.0 * 255.0 / 256.0;
-        let rate = gbps(&mut dcqcn, Time::us(312) + Time::ns(1));
+        assert_eq!(gbps_at(&mut dcqcn, Time::us(312)), before);
+        let alpha = repeated_power(255.0 / 256.0, 311) + 1.0 / 256.0 * 255.0 / 256.0;
+        let rate = gbps_at(&mut dcqcn, Time::us(312) + Time::ns(1));
         assert!((rate - before * (1.0 - alpha / 2.0)).abs() < 0.15, "{rate}");
         assert_eq!(
             dcqcn.limited.as_ref().map(|limited| (limited.target / 1e7).round() / 100.0),
@@ -404,13 +404,13 @@ mod tests {
     #[test]
     fn alpha_is_half_after_177_periods_of_silence() {
         for (preset, period) in [(Preset::HpccSim, 1), (Preset::Paper, 55)] {
-            let mut dcqcn = dcqcn(preset);
-            notify(&mut dcqcn, Time::ZERO);
+            let mut dcqcn = dcqcn_with(preset);
+            notify_at(&mut dcqcn, Time::ZERO);
             let limited = dcqcn.limited.as_mut().expect("a notification came");
             let before = limited.alpha;
-            limited.decay(&dcqcn.params, Time::us(176 * period));
+            limited.decay_alpha(&dcqcn.params, Time::us(176 * period));
             assert!(limited.alpha > before / 2.0);
-            limited.decay(&dcqcn.params, Time::us(177 * period + 1));
+            limited.decay_alpha(&dcqcn.params, Time::us(177 * period + 1));
             assert!(limited.alpha * 2.0 - before < 0.001 && limited.alpha < before * 0.5005);
         }
     }
@@ -418,16 +418,16 @@ mod tests {
     /// The paper's own rules: at once to the half, and back in five steps, by time or by bytes.
     #[test]
     fn the_papers_rules_recover_fast_and_then_add() {
-        let mut by_time = dcqcn(Preset::Paper);
-        notify(&mut by_time, Time::us(7));
-        assert_eq!((gbps(&mut by_time, Time::us(7)), by_time.rises()), (50.0, Some(Time::us(62))));
-        let seen: Vec<f64> = (1..=4).map(|n| gbps(&mut by_time, Time::us(7 + 55 * n))).collect();
+        let mut by_time = dcqcn_with(Preset::Paper);
+        notify_at(&mut by_time, Time::us(7));
+        assert_eq!((gbps_at(&mut by_time, Time::us(7)), by_time.next_rise()), (50.0, Some(Time::us(62))));
+        let seen: Vec<f64> = (1..=4).map(|n| gbps_at(&mut by_time, Time::us(7 + 55 * n))).collect();
         assert_eq!(seen, [75.0, 87.5, 93.75, 96.88]);
-        let mut by_bytes = dcqcn(Preset::Paper);
-        notify(&mut by_bytes, Time::us(7));
+        let mut by_bytes = dcqcn_with(Preset::Paper);
+        notify_at(&mut by_bytes, Time::us(7));
         // 10 MB on the wire: one step of the byte counter.
-        (0..10_000).for_each(|_| by_bytes.departed(Time::us(8), 1000));
-        assert_eq!(by_bytes.rate(), 75e9);
+        (0..10_000).for_each(|_| by_bytes.note_departure(Time::us(8), 1000));
+        assert_eq!(by_bytes.rate_bps(), 75e9);
         assert_eq!(by_bytes.limited.as_ref().map(|limited| limited.target), Some(100e9));
     }
 
@@ -435,26 +435,26 @@ mod tests {
     /// with each step.
     #[test]
     fn the_papers_target_rises_in_steps() {
-        let mut dcqcn = dcqcn(Preset::Paper);
-        notify(&mut dcqcn, Time::ZERO);
-        notify(&mut dcqcn, Time::us(1));
+        let mut dcqcn = dcqcn_with(Preset::Paper);
+        notify_at(&mut dcqcn, Time::ZERO);
+        notify_at(&mut dcqcn, Time::us(1));
         assert_eq!(
             dcqcn.limited.as_ref().map(|limited| limited.target),
             Some(50e9),
             "the rate before the second cut"
         );
         let target = |dcqcn: &Dcqcn| dcqcn.limited.as_ref().map(|limited| (limited.target / 1e6) as u64);
-        (0..4).for_each(|_| dcqcn.increase(false));
+        (0..4).for_each(|_| dcqcn.increase_rate(false));
         assert_eq!(target(&dcqcn), Some(50_000));
-        dcqcn.increase(false);
-        dcqcn.increase(false);
+        dcqcn.increase_rate(false);
+        dcqcn.increase_rate(false);
         assert_eq!(target(&dcqcn), Some(50_200), "additive from the fifth on");
-        (0..5).for_each(|_| dcqcn.increase(true));
+        (0..5).for_each(|_| dcqcn.increase_rate(true));
         assert_eq!(target(&dcqcn), Some(50_700));
-        dcqcn.increase(true);
+        dcqcn.increase_rate(true);
         assert_eq!(target(&dcqcn), Some(51_700), "both have more than five: hyper, once");
-        dcqcn.increase(false);
-        dcqcn.increase(true);
+        dcqcn.increase_rate(false);
+        dcqcn.increase_rate(true);
         assert_eq!(target(&dcqcn), Some(54_700), "and twice");
     }
 
@@ -462,8 +462,8 @@ mod tests {
     fn a_power_is_that_of_the_long_way() {
         for times in [0, 1, 2, 3, 177, 1000] {
             let long = (0..times).fold(1.0, |product, _| product * (255.0 / 256.0));
-            assert!((power(255.0 / 256.0, times) - long).abs() < 1e-12);
+            assert!((repeated_power(255.0 / 256.0, times) - long).abs() < 1e-12);
         }
-        assert_eq!(power(0.5, u64::MAX), 0.0);
+        assert_eq!(repeated_power(0.5, u64::MAX), 0.0);
     }
 }

@@ -31,7 +31,7 @@ headway_params::params! {
 }
 
 impl ByPreset for HpccParams {
-    fn of(preset: Preset) -> Self {
+    fn from_preset(preset: Preset) -> Self {
         let usual = HpccParams::default();
         match preset {
             Preset::HpccSim => usual,
@@ -75,17 +75,17 @@ pub(super) struct Interval {
 
 impl Memory {
     /// Memory of stamps that are read as they are.
-    pub(super) fn exact() -> Memory {
+    pub(super) fn exact_stamps() -> Memory {
         Memory { last: None, units: (1, 1) }
     }
 
     /// Memory of stamps that a host with a link of this rate reads in the units of HPCC's header.
-    fn coarse(line: f64) -> Memory {
+    fn coarse_stamps(line: f64) -> Memory {
         let multiple = (line / OF_RATE).max(1.0) as u64;
         Memory { last: None, units: (UNITS.0 * multiple, UNITS.1 * multiple) }
     }
 
-    fn interval(&self, before: &Hop, hop: &Hop) -> Option<Interval> {
+    fn interval_between(&self, before: &Hop, hop: &Hop) -> Option<Interval> {
         let (of_sent, of_queue) = self.units;
         // The header counts nanoseconds.
         let tick = if self.units == (1, 1) { 1 } else { 1000 };
@@ -105,20 +105,20 @@ impl Memory {
 
     /// Takes an answer's stamps in, and returns the change of each hop since those of the one before; nothing if they
     /// do not follow those, or are not all there. HPCC §3.2
-    pub(super) fn take(
+    pub(super) fn process_stamps(
         &mut self,
         stamps: Option<&Stamps>,
     ) -> Option<([Option<Interval>; Stamps::ROOM], usize)> {
         let stamps = stamps.filter(|stamps| stamps.is_whole())?;
         let before = self.last.replace(*stamps)?;
-        let (old, new) = (before.hops(), stamps.hops());
+        let (old, new) = (before.filled_hops(), stamps.filled_hops());
         // The path has changed: its hops cannot be compared.
         if old.len() != new.len() {
             return None;
         }
         let mut intervals = [None; Stamps::ROOM];
         for (place, (before, hop)) in intervals.iter_mut().zip(old.iter().zip(new)) {
-            *place = Some(self.interval(before, hop)?);
+            *place = Some(self.interval_between(before, hop)?);
         }
         Some((intervals, new.len()))
     }
@@ -139,7 +139,7 @@ pub struct Hpcc {
 
 impl Hpcc {
     /// The utilisation of the busiest hop, weighed by the time that it is of. HPCC §3.2
-    fn measure(&mut self, intervals: &[Option<Interval>]) {
+    fn measure_utilisation(&mut self, intervals: &[Option<Interval>]) {
         let period = self.flow.base_rtt.as_secs_f64();
         let mut busiest = (0.0, 0.0);
         for hop in intervals.iter().flatten() {
@@ -155,7 +155,7 @@ impl Hpcc {
     }
 
     /// Sets the rate, and with the end of a round also the start of the next ones. HPCC §3.2
-    fn decide(&mut self, ends: bool) {
+    fn decide_rate(&mut self, ends: bool) {
         let excess = self.utilisation / self.params.eta;
         let adds = self.params.rate_ai * self.flow.line;
         let (rate, stage) = if excess >= 1.0 || self.stage >= self.params.max_stage {
@@ -204,60 +204,65 @@ impl RateControl for Hpcc {
             stage: 0,
             utilisation: 1.0,
             rounds: Rounds::default(),
-            memory: if params.coarse { Memory::coarse(flow.line) } else { Memory::exact() },
+            memory: if params.coarse { Memory::coarse_stamps(flow.line) } else { Memory::exact_stamps() },
         }
     }
 
-    fn answered(&mut self, answer: &Answer<'_>) {
+    fn handle_answer(&mut self, answer: &Answer<'_>) {
         // Remembered in any round: the next answer measures from this one.
-        let intervals = self.memory.take(answer.stamps);
+        let intervals = self.memory.process_stamps(answer.stamps);
         // The first answer is remembered alone.
-        let round = self.rounds.take(answer);
+        let round = self.rounds.classify_answer(answer);
         if let (Some((intervals, hops)), true) = (intervals, round != Round::First) {
-            self.measure(&intervals[..hops]);
-            self.decide(round == Round::Ends);
+            self.measure_utilisation(&intervals[..hops]);
+            self.decide_rate(round == Round::Ends);
         }
     }
 
-    fn rate(&self) -> f64 {
+    fn rate_bps(&self) -> f64 {
         self.rate
     }
 
-    fn window(&self) -> Option<f64> {
+    fn window_bytes(&self) -> Option<f64> {
         Some(window_at(&self.flow, self.rate))
     }
 
-    fn probe(&self, found: &mut Sink<'_>) {
+    fn probe_values(&self, found: &mut Sink<'_>) {
         found(&UTILISATION, self.utilisation);
     }
 }
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::tests::{answer, flow};
+    use super::super::tests::{plain_answer, test_flow};
     use super::*;
     use headway_units::Time;
 
     /// The stamp of a hop of 100 Gb/s.
-    pub(in super::super) fn stamp(ns: u64, sent: u64, queue: u64) -> Stamps {
+    pub(in super::super) fn make_stamp(ns: u64, sent: u64, queue: u64) -> Stamps {
         let mut stamps = Stamps::default();
         stamps.push(Hop { at: Time::ns(ns), sent, queue, rate: Rate::gbps(100) });
         stamps
     }
 
-    fn hpcc(params: HpccParams) -> Hpcc {
-        Hpcc::new(&params, &flow())
+    fn hpcc_with(params: HpccParams) -> Hpcc {
+        Hpcc::new(&params, &test_flow())
     }
 
     /// Two answers with these stamps, the second of which ends a round.
-    fn after(mut hpcc: Hpcc, first: Stamps, second: Stamps) -> f64 {
-        hpcc.answered(&Answer { stamps: Some(&first), next: 52, ..answer(Time::us(5)) });
-        assert_eq!((hpcc.rate(), hpcc.utilisation), (100e9, 1.0), "the first answer is remembered alone");
-        hpcc.answered(&Answer { stamps: Some(&second), arrived: 53, next: 104, ..answer(Time::us(9)) });
-        hpcc.rate() / 1e9
+    fn rate_after(mut hpcc: Hpcc, first: Stamps, second: Stamps) -> f64 {
+        hpcc.handle_answer(&Answer { stamps: Some(&first), next: 52, ..plain_answer(Time::us(5)) });
+        assert_eq!((hpcc.rate_bps(), hpcc.utilisation), (100e9, 1.0), "the first answer is remembered alone");
+        hpcc.handle_answer(&Answer {
+            stamps: Some(&second),
+            arrived: 53,
+            next: 104,
+            ..plain_answer(Time::us(9))
+        });
+        hpcc.rate_bps() / 1e9
     }
 
-    fn near(rate: f64, expected: f64) {
+    fn assert_near(rate: f64, expected: f64) {
         assert!((rate - expected).abs() < 0.005, "{rate}, not {expected}");
     }
 
@@ -265,44 +270,65 @@ pub(super) mod tests {
     fn a_busy_link_with_a_queue_divides_the_rate() {
         let usual = HpccParams::default;
         // A whole round trip at line rate, with half a bandwidth-delay product waiting at both ends of it.
-        near(after(hpcc(usual()), stamp(1000, 0, 26_000), stamp(5160, 52_000, 26_000)), 63.37);
+        assert_near(
+            rate_after(hpcc_with(usual()), make_stamp(1000, 0, 26_000), make_stamp(5160, 52_000, 26_000)),
+            63.37,
+        );
         // A queue that has gone counts no more.
-        near(after(hpcc(usual()), stamp(1000, 0, 26_000), stamp(5160, 52_000, 0)), 95.04);
+        assert_near(
+            rate_after(hpcc_with(usual()), make_stamp(1000, 0, 26_000), make_stamp(5160, 52_000, 0)),
+            95.04,
+        );
         // Half a round trip has half the weight.
-        near(after(hpcc(usual()), stamp(1000, 0, 26_000), stamp(3080, 26_000, 26_000)), 76.04);
+        assert_near(
+            rate_after(hpcc_with(usual()), make_stamp(1000, 0, 26_000), make_stamp(3080, 26_000, 26_000)),
+            76.04,
+        );
         // Two round trips cannot use more than all of it.
-        near(after(hpcc(usual()), stamp(1000, 0, 26_000), stamp(9320, 104_000, 26_000)), 63.37);
+        assert_near(
+            rate_after(hpcc_with(usual()), make_stamp(1000, 0, 26_000), make_stamp(9320, 104_000, 26_000)),
+            63.37,
+        );
     }
 
     #[test]
     fn answers_within_a_round_start_from_the_same_rate() {
-        let mut hpcc = hpcc(HpccParams::default());
+        let mut hpcc = hpcc_with(HpccParams::default());
         let mut send = |arrived, next, stamps: Stamps| {
-            hpcc.answered(&Answer { stamps: Some(&stamps), arrived, next, ..answer(Time::us(5)) });
-            (hpcc.rate() / 1e7).round() / 100.0
+            hpcc.handle_answer(&Answer { stamps: Some(&stamps), arrived, next, ..plain_answer(Time::us(5)) });
+            (hpcc.rate_bps() / 1e7).round() / 100.0
         };
-        assert_eq!(send(1, 52, stamp(0, 0, 26_000)), 100.0);
-        assert_eq!(send(2, 53, stamp(4160, 52_000, 26_000)), 63.37);
-        assert_eq!(send(3, 54, stamp(8320, 104_000, 26_000)), 63.37, "not divided twice");
-        assert_eq!(send(53, 70, stamp(12_480, 156_000, 26_000)), 63.37, "the round ends");
-        assert_eq!(send(54, 71, stamp(16_640, 208_000, 26_000)), 40.18, "and the next starts from there");
+        assert_eq!(send(1, 52, make_stamp(0, 0, 26_000)), 100.0);
+        assert_eq!(send(2, 53, make_stamp(4160, 52_000, 26_000)), 63.37);
+        assert_eq!(send(3, 54, make_stamp(8320, 104_000, 26_000)), 63.37, "not divided twice");
+        assert_eq!(send(53, 70, make_stamp(12_480, 156_000, 26_000)), 63.37, "the round ends");
+        assert_eq!(
+            send(54, 71, make_stamp(16_640, 208_000, 26_000)),
+            40.18,
+            "and the next starts from there"
+        );
     }
 
     #[test]
     fn a_link_that_is_not_busy_lets_rates_rise_in_stages() {
         let rates = |params: HpccParams, rounds: u64| {
-            let mut hpcc = Hpcc::new(&params, &Flow { first: 40e9, ..flow() });
+            let mut hpcc = Hpcc::new(&params, &Flow { first: 40e9, ..test_flow() });
             let mut rates = Vec::new();
             for n in 0..rounds {
                 // Half of the link is used.
-                let stamps = stamp(4160 * n, 26_000 * n, 0);
+                let stamps = make_stamp(4160 * n, 26_000 * n, 0);
                 let (arrived, next) = (1 + 52 * n as u32, 52 + 52 * n as u32);
-                hpcc.answered(&Answer { stamps: Some(&stamps), arrived, next, ..answer(Time::us(5 * n)) });
-                rates.push((hpcc.rate() / 1e7).round() / 100.0);
+                hpcc.handle_answer(&Answer {
+                    stamps: Some(&stamps),
+                    arrived,
+                    next,
+                    ..plain_answer(Time::us(5 * n))
+                });
+                rates.push((hpcc.rate_bps() / 1e7).round() / 100.0);
             }
             rates
         };
-        let paper = HpccParams { rate_ai: 0.01, ..HpccParams::of(Preset::Paper) };
+        let paper = HpccParams { rate_ai: 0.01, ..HpccParams::from_preset(Preset::Paper) };
         assert_eq!(rates(paper, 8), [40.0, 41.0, 42.0, 43.0, 44.0, 45.0, 86.5, 87.5]);
         assert_eq!(rates(HpccParams { rate_ai: 0.01, ..HpccParams::default() }, 3), [40.0, 77.0, 100.0]);
     }
@@ -310,42 +336,48 @@ pub(super) mod tests {
     #[test]
     fn the_busiest_hop_decides_by_its_own_rate() {
         let two = |ns, sent, queue| {
-            let mut stamps = stamp(ns, sent, 0);
+            let mut stamps = make_stamp(ns, sent, 0);
             stamps.push(Hop { at: Time::ns(ns + 2000), sent, queue, rate: Rate::gbps(400) });
             stamps
         };
         // A queue of 104 kB at 400 Gb/s is half a bandwidth-delay product there; a quarter of the link is used.
-        near(after(hpcc(HpccParams::default()), two(0, 0, 104_000), two(4160, 52_000, 104_000)), 95.04);
-        near(
-            after(hpcc(HpccParams::default()), two(0, 0, 208_000), two(4160, 52_000, 208_000)),
+        assert_near(
+            rate_after(hpcc_with(HpccParams::default()), two(0, 0, 104_000), two(4160, 52_000, 104_000)),
+            95.04,
+        );
+        assert_near(
+            rate_after(hpcc_with(HpccParams::default()), two(0, 0, 208_000), two(4160, 52_000, 208_000)),
             100.0 / (1.25 / 0.95) + 0.04,
         );
     }
 
     #[test]
     fn stamps_that_do_not_follow_are_no_sample() {
-        let mut hpcc = hpcc(HpccParams::default());
-        for (arrived, stamps) in
-            [(1, stamp(5000, 0, 90_000)), (60, stamp(5000, 0, 90_000)), (120, stamp(4000, 0, 90_000))]
-        {
-            hpcc.answered(&Answer {
+        let mut hpcc = hpcc_with(HpccParams::default());
+        for (arrived, stamps) in [
+            (1, make_stamp(5000, 0, 90_000)),
+            (60, make_stamp(5000, 0, 90_000)),
+            (120, make_stamp(4000, 0, 90_000)),
+        ] {
+            hpcc.handle_answer(&Answer {
                 stamps: Some(&stamps),
                 arrived,
                 next: arrived + 50,
-                ..answer(Time::us(5))
+                ..plain_answer(Time::us(5))
             });
-            assert_eq!(hpcc.rate(), 100e9);
+            assert_eq!(hpcc.rate_bps(), 100e9);
         }
-        hpcc.answered(&Answer { arrived: 180, next: 200, ..answer(Time::us(5)) });
-        assert_eq!(hpcc.rate(), 100e9, "an answer without stamps");
+        hpcc.handle_answer(&Answer { arrived: 180, next: 200, ..plain_answer(Time::us(5)) });
+        assert_eq!(hpcc.rate_bps(), 100e9, "an answer without stamps");
     }
 
     #[test]
     fn coarse_stamps_are_those_of_the_header() {
-        let memory = Memory::coarse(100e9);
+        let memory = Memory::coarse_stamps(100e9);
         assert_eq!(memory.units, (512, 320));
         let hop = |at, sent, queue| Hop { at: Time(at), sent, queue, rate: Rate::gbps(100) };
-        let interval = memory.interval(&hop(1999, 0, 639), &hop(90_001, 1090, 320)).expect("they follow");
+        let interval =
+            memory.interval_between(&hop(1999, 0, 639), &hop(90_001, 1090, 320)).expect("they follow");
         assert_eq!((interval.sent, interval.queues), (1024.0, (320.0, 320.0)));
         assert!((interval.seconds - 89e-9).abs() < 1e-15);
     }

@@ -76,31 +76,31 @@ pub trait RateControl: Send + Sized + 'static {
     fn new(params: &Self::Params, flow: &Flow) -> Self;
 
     /// Lets time pass: does the steps that were due until `now`.
-    fn pass(&mut self, now: Time) {
+    fn pass_time(&mut self, now: Time) {
         let _ = now;
     }
 
     /// Takes in an answer of the receiver.
-    fn answered(&mut self, answer: &Answer<'_>);
+    fn handle_answer(&mut self, answer: &Answer<'_>);
 
     /// A packet of `wire` bytes on the wire leaves.
-    fn departed(&mut self, now: Time, wire: u16) {
+    fn note_departure(&mut self, now: Time, wire: u16) {
         let _ = (now, wire);
     }
 
     /// The rate to send at, in bits a second.
-    fn rate(&self) -> f64;
+    fn rate_bps(&self) -> f64;
 
     /// Bytes of payload that may be under way; `None` without such a bound.
-    fn window(&self) -> Option<f64>;
+    fn window_bytes(&self) -> Option<f64>;
 
     /// Time at which its rate will rise by itself.
-    fn rises(&self) -> Option<Time> {
+    fn next_rise(&self) -> Option<Time> {
         None
     }
 
     /// Reports its own values among [`RateControl::PROBES`].
-    fn probe(&self, found: &mut Sink<'_>) {
+    fn probe_values(&self, found: &mut Sink<'_>) {
         let _ = found;
     }
 }
@@ -108,36 +108,36 @@ pub trait RateControl: Send + Sized + 'static {
 /// The methods of a [`RateControl`] that has been made. A controller stands behind a pointer, so that the machine is
 /// compiled once.
 pub(super) trait Controller: Send {
-    fn pass(&mut self, now: Time);
-    fn answered(&mut self, answer: &Answer<'_>);
-    fn departed(&mut self, now: Time, wire: u16);
-    fn rate(&self) -> f64;
-    fn window(&self) -> Option<f64>;
-    fn rises(&self) -> Option<Time>;
-    fn probe(&self, found: &mut Sink<'_>);
+    fn pass_time(&mut self, now: Time);
+    fn handle_answer(&mut self, answer: &Answer<'_>);
+    fn note_departure(&mut self, now: Time, wire: u16);
+    fn rate_bps(&self) -> f64;
+    fn window_bytes(&self) -> Option<f64>;
+    fn next_rise(&self) -> Option<Time>;
+    fn probe_values(&self, found: &mut Sink<'_>);
 }
 
 impl<C: RateControl> Controller for C {
-    fn pass(&mut self, now: Time) {
-        RateControl::pass(self, now);
+    fn pass_time(&mut self, now: Time) {
+        RateControl::pass_time(self, now);
     }
-    fn answered(&mut self, answer: &Answer<'_>) {
-        RateControl::answered(self, answer);
+    fn handle_answer(&mut self, answer: &Answer<'_>) {
+        RateControl::handle_answer(self, answer);
     }
-    fn departed(&mut self, now: Time, wire: u16) {
-        RateControl::departed(self, now, wire);
+    fn note_departure(&mut self, now: Time, wire: u16) {
+        RateControl::note_departure(self, now, wire);
     }
-    fn rate(&self) -> f64 {
-        RateControl::rate(self)
+    fn rate_bps(&self) -> f64 {
+        RateControl::rate_bps(self)
     }
-    fn window(&self) -> Option<f64> {
-        RateControl::window(self)
+    fn window_bytes(&self) -> Option<f64> {
+        RateControl::window_bytes(self)
     }
-    fn rises(&self) -> Option<Time> {
-        RateControl::rises(self)
+    fn next_rise(&self) -> Option<Time> {
+        RateControl::next_rise(self)
     }
-    fn probe(&self, found: &mut Sink<'_>) {
-        RateControl::probe(self, found);
+    fn probe_values(&self, found: &mut Sink<'_>) {
+        RateControl::probe_values(self, found);
     }
 }
 
@@ -154,7 +154,7 @@ pub(super) struct Controllers {
 }
 
 impl Controllers {
-    pub(super) fn of<C: RateControl>(params: &RoceParams<C::Params>) -> Self {
+    pub(super) fn for_transport<C: RateControl>(params: &RoceParams<C::Params>) -> Self {
         let own = params.control.clone();
         Controllers {
             // The parameters move into the closure, so that nothing else of the machine depends on their type.
@@ -166,7 +166,7 @@ impl Controllers {
     }
 
     /// Makes the controller of a message.
-    pub(super) fn make(&self, flow: &Flow) -> Box<dyn Controller> {
+    pub(super) fn make_controller(&self, flow: &Flow) -> Box<dyn Controller> {
         (self.make)(flow)
     }
 }
@@ -192,7 +192,7 @@ pub(super) enum Round {
 
 impl Rounds {
     /// Takes an answer in.
-    pub(super) fn take(&mut self, answer: &Answer<'_>) -> Round {
+    pub(super) fn classify_answer(&mut self, answer: &Answer<'_>) -> Round {
         let round = match self.next {
             None => Round::First,
             // Packet `next` has arrived, which had not left at the last decision.
@@ -216,7 +216,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// 100 Gb/s, a base round trip of 4.16 us, packets of 1000 bytes.
-    pub(crate) fn flow() -> Flow {
+    pub(crate) fn test_flow() -> Flow {
         let line = 100e9;
         Flow {
             start: Time::ZERO,
@@ -229,15 +229,16 @@ pub(crate) mod tests {
     }
 
     /// An answer with nothing special: one packet more has arrived.
-    pub(crate) fn answer(now: Time) -> Answer<'static> {
+    pub(crate) fn plain_answer(now: Time) -> Answer<'static> {
         Answer { now, arrived: 1, newly: 1, next: 2, marked: false, rtt: Time::us(4), stamps: None }
     }
 
     #[test]
     fn a_round_is_over_when_what_left_after_it_began_is_answered() {
         let mut rounds = Rounds::default();
-        let take =
-            |rounds: &mut Rounds, arrived, next| rounds.take(&Answer { arrived, next, ..answer(Time(1)) });
+        let take = |rounds: &mut Rounds, arrived, next| {
+            rounds.classify_answer(&Answer { arrived, next, ..plain_answer(Time(1)) })
+        };
         assert_eq!(take(&mut rounds, 1, 50), Round::First);
         assert_eq!(take(&mut rounds, 50, 99), Round::Within);
         assert_eq!(take(&mut rounds, 51, 100), Round::Ends);

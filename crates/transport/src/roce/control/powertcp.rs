@@ -52,7 +52,7 @@ const HUNDRED_MBPS: Rate = match Rate::new(100_000_000) {
 const PAPER_BETA: f64 = 0.01;
 
 impl ByPreset for PowerTcpParams {
-    fn of(preset: Preset) -> Self {
+    fn from_preset(preset: Preset) -> Self {
         let usual = PowerTcpParams::default();
         match preset {
             Preset::HpccSim => usual,
@@ -64,7 +64,7 @@ impl ByPreset for PowerTcpParams {
 }
 
 impl ByPreset for ThetaParams {
-    fn of(preset: Preset) -> Self {
+    fn from_preset(preset: Preset) -> Self {
         let usual = ThetaParams::default();
         match preset {
             Preset::HpccSim => usual,
@@ -116,7 +116,7 @@ impl Law {
     }
 
     /// Takes in a measurement of power over `seconds`. PowerTCP §3.3
-    fn smooth(&mut self, power: f64, seconds: f64) {
+    fn smooth_power(&mut self, power: f64, seconds: f64) {
         let period = self.flow.base_rtt.as_secs_f64();
         // A measurement over more than a round trip replaces the average altogether.
         let weight = (seconds / period).min(1.0);
@@ -124,7 +124,7 @@ impl Law {
     }
 
     /// Sets the window. PowerTCP §3.3
-    fn update(&mut self) {
+    fn update_window(&mut self) {
         // Without measurements a link counts as nearly idle.
         let power = self.power.max(0.001);
         let aims = self.old / power + self.beta;
@@ -132,7 +132,7 @@ impl Law {
         self.window = window.clamp(self.least, self.flow.bdp.max(self.least));
     }
 
-    fn rate(&self) -> f64 {
+    fn window_rate(&self) -> f64 {
         (self.window * 8.0 / self.flow.base_rtt.as_secs_f64()).clamp(1.0, self.flow.line)
     }
 }
@@ -168,12 +168,12 @@ impl RateControl for PowerTcp {
 
     fn new(params: &PowerTcpParams, flow: &Flow) -> Self {
         let law = Law::new(flow, (params.gamma, params.beta, params.min_rate));
-        PowerTcp { target: params.target, law, memory: Memory::exact() }
+        PowerTcp { target: params.target, law, memory: Memory::exact_stamps() }
     }
 
-    fn answered(&mut self, answer: &Answer<'_>) {
-        let intervals = self.memory.take(answer.stamps);
-        let round = self.law.rounds.take(answer);
+    fn handle_answer(&mut self, answer: &Answer<'_>) {
+        let intervals = self.memory.process_stamps(answer.stamps);
+        let round = self.law.rounds.classify_answer(answer);
         if let (Some((intervals, hops)), true) = (intervals, round != Round::First) {
             let period = self.law.flow.base_rtt.as_secs_f64();
             let mut busiest = (0.0, 0.0);
@@ -187,8 +187,8 @@ impl RateControl for PowerTcp {
                     busiest = (power, hop.seconds);
                 }
             }
-            self.law.smooth(busiest.0, busiest.1);
-            self.law.update();
+            self.law.smooth_power(busiest.0, busiest.1);
+            self.law.update_window();
         }
         // Windows within a round start from the one at its beginning.
         if round != Round::Within {
@@ -196,15 +196,15 @@ impl RateControl for PowerTcp {
         }
     }
 
-    fn rate(&self) -> f64 {
-        self.law.rate()
+    fn rate_bps(&self) -> f64 {
+        self.law.window_rate()
     }
 
-    fn window(&self) -> Option<f64> {
+    fn window_bytes(&self) -> Option<f64> {
         Some(self.law.window)
     }
 
-    fn probe(&self, found: &mut Sink<'_>) {
+    fn probe_values(&self, found: &mut Sink<'_>) {
         found(&POWER, self.law.power);
     }
 }
@@ -242,8 +242,8 @@ impl RateControl for Theta {
         Theta { target: params.target, law, before: None }
     }
 
-    fn answered(&mut self, answer: &Answer<'_>) {
-        let round = self.law.rounds.take(answer);
+    fn handle_answer(&mut self, answer: &Answer<'_>) {
+        let round = self.law.rounds.classify_answer(answer);
         if let Some((then, rtt)) = self.before
             // Two answers of one instant would divide by nothing.
             && answer.now > then
@@ -254,78 +254,94 @@ impl RateControl for Theta {
             let empty = self.law.flow.base_rtt.as_secs_f64();
             let power = (gradient + 1.0) * answer.rtt.as_secs_f64() / empty / self.target;
             // A round trip that falls faster than time passes would be a negative power.
-            self.law.smooth(power.max(0.0), seconds);
+            self.law.smooth_power(power.max(0.0), seconds);
         }
         if self.before.is_none_or(|(then, _)| answer.now > then) {
             self.before = Some((answer.now, answer.rtt));
         }
         // The window moves once a round trip.
         if round == Round::Ends {
-            self.law.update();
+            self.law.update_window();
             self.law.old = self.law.window;
         }
     }
 
-    fn rate(&self) -> f64 {
-        self.law.rate()
+    fn rate_bps(&self) -> f64 {
+        self.law.window_rate()
     }
 
-    fn window(&self) -> Option<f64> {
+    fn window_bytes(&self) -> Option<f64> {
         Some(self.law.window)
     }
 
-    fn probe(&self, found: &mut Sink<'_>) {
+    fn probe_values(&self, found: &mut Sink<'_>) {
         found(&POWER, self.law.power);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::hpcc::tests::stamp;
-    use super::super::tests::{answer, flow};
+    use super::super::hpcc::tests::make_stamp;
+    use super::super::tests::{plain_answer, test_flow};
     use super::*;
 
     /// A window of 26,000 bytes after two answers with these stamps, over an own share of 520 bytes.
-    fn after(first: Stamps, second: Stamps) -> f64 {
-        let params = PowerTcpParams::of(Preset::Paper);
-        let mut power = PowerTcp::new(&params, &Flow { first: 50e9, ..flow() });
-        power.answered(&Answer { stamps: Some(&first), next: 26, ..answer(Time::us(5)) });
-        assert_eq!(power.window(), Some(26_000.0), "the first answer is remembered alone");
-        power.answered(&Answer { stamps: Some(&second), arrived: 27, next: 52, ..answer(Time::us(9)) });
-        power.window().expect("it has one")
+    fn window_after(first: Stamps, second: Stamps) -> f64 {
+        let params = PowerTcpParams::from_preset(Preset::Paper);
+        let mut power = PowerTcp::new(&params, &Flow { first: 50e9, ..test_flow() });
+        power.handle_answer(&Answer { stamps: Some(&first), next: 26, ..plain_answer(Time::us(5)) });
+        assert_eq!(power.window_bytes(), Some(26_000.0), "the first answer is remembered alone");
+        power.handle_answer(&Answer {
+            stamps: Some(&second),
+            arrived: 27,
+            next: 52,
+            ..plain_answer(Time::us(9))
+        });
+        power.window_bytes().expect("it has one")
     }
 
-    fn near(window: f64, expected: f64) {
+    fn assert_near(window: f64, expected: f64) {
         assert!((window - expected).abs() < 1e-6, "{window}, not {expected}");
     }
 
     #[test]
     fn a_full_link_without_a_queue_has_a_power_of_one() {
-        near(after(stamp(0, 0, 0), stamp(4160, 52_000, 0)), 26_000.0 + 0.9 * 520.0);
+        assert_near(window_after(make_stamp(0, 0, 0), make_stamp(4160, 52_000, 0)), 26_000.0 + 0.9 * 520.0);
     }
 
     #[test]
     fn a_queue_or_twice_the_rate_is_a_power_of_two() {
         let halved = 26_000.0 * 0.55 + 0.9 * 520.0;
         // A bandwidth-delay product waits, and stays.
-        near(after(stamp(0, 0, 52_000), stamp(4160, 52_000, 52_000)), halved);
+        assert_near(window_after(make_stamp(0, 0, 52_000), make_stamp(4160, 52_000, 52_000)), halved);
         // The port receives twice as much as it sends, for half of a round trip: of that, the window remembers half.
         let fed = (1.0 + 2.0 * (26_000.0 + 52_000.0) / 52_000.0) / 2.0;
-        near(after(stamp(0, 0, 0), stamp(2080, 26_000, 26_000)), 0.9 * (26_000.0 / fed + 520.0) + 2600.0);
+        assert_near(
+            window_after(make_stamp(0, 0, 0), make_stamp(2080, 26_000, 26_000)),
+            0.9 * (26_000.0 / fed + 520.0) + 2600.0,
+        );
         // It drains, and receives half of what it sends, and a bandwidth-delay product is left.
-        near(after(stamp(0, 0, 78_000), stamp(4160, 52_000, 52_000)), 26_000.0 + 0.9 * 520.0);
+        assert_near(
+            window_after(make_stamp(0, 0, 78_000), make_stamp(4160, 52_000, 52_000)),
+            26_000.0 + 0.9 * 520.0,
+        );
     }
 
     #[test]
     fn within_a_round_trip_windows_start_from_the_same_one() {
-        let params = PowerTcpParams { gamma: 1.0, ..PowerTcpParams::of(Preset::Paper) };
-        let mut power = PowerTcp::new(&params, &flow());
+        let params = PowerTcpParams { gamma: 1.0, ..PowerTcpParams::from_preset(Preset::Paper) };
+        let mut power = PowerTcp::new(&params, &test_flow());
         let mut windows = Vec::new();
         for (n, arrived) in [(0, 1), (1, 2), (2, 3), (3, 54), (4, 55)] {
-            let stamps = stamp(4160 * n, 52_000 * n, 52_000);
+            let stamps = make_stamp(4160 * n, 52_000 * n, 52_000);
             let next = arrived + 52;
-            power.answered(&Answer { stamps: Some(&stamps), arrived, next, ..answer(Time::us(5)) });
-            windows.push(power.window().expect("it has one").round());
+            power.handle_answer(&Answer {
+                stamps: Some(&stamps),
+                arrived,
+                next,
+                ..plain_answer(Time::us(5))
+            });
+            windows.push(power.window_bytes().expect("it has one").round());
         }
         assert_eq!(windows, [52_000.0, 26_520.0, 26_520.0, 26_520.0, 26_520.0 / 2.0 + 520.0]);
     }
@@ -334,18 +350,19 @@ mod tests {
     fn theta_moves_once_a_round_trip_by_what_round_trips_say() {
         let base = Time::ns(4160);
         let window = |rtts: [Time; 2]| {
-            let mut theta = Theta::new(&ThetaParams::of(Preset::Paper), &Flow { first: 50e9, ..flow() });
-            theta.answered(&Answer { rtt: rtts[0], next: 26, ..answer(Time::us(10)) });
+            let mut theta =
+                Theta::new(&ThetaParams::from_preset(Preset::Paper), &Flow { first: 50e9, ..test_flow() });
+            theta.handle_answer(&Answer { rtt: rtts[0], next: 26, ..plain_answer(Time::us(10)) });
             let (now, rtt) = (Time::us(10) + base, rtts[1]);
-            theta.answered(&Answer { rtt, now, arrived: 20, next: 40, ..answer(Time::ZERO) });
-            assert_eq!(theta.window(), Some(26_000.0), "within the round");
-            theta.answered(&Answer { rtt, now, arrived: 27, next: 52, ..answer(Time::ZERO) });
-            theta.window().expect("it has one")
+            theta.handle_answer(&Answer { rtt, now, arrived: 20, next: 40, ..plain_answer(Time::ZERO) });
+            assert_eq!(theta.window_bytes(), Some(26_000.0), "within the round");
+            theta.handle_answer(&Answer { rtt, now, arrived: 27, next: 52, ..plain_answer(Time::ZERO) });
+            theta.window_bytes().expect("it has one")
         };
-        near(window([base, base]), 26_000.0 + 0.9 * 520.0);
+        assert_near(window([base, base]), 26_000.0 + 0.9 * 520.0);
         // Twice the base round trip, steadily.
-        near(window([base * 2, base * 2]), 26_000.0 * 0.55 + 0.9 * 520.0);
+        assert_near(window([base * 2, base * 2]), 26_000.0 * 0.55 + 0.9 * 520.0);
         // The base round trip, falling by half of the time that passes: a power of a half, and 1.9 times the window.
-        near(window([base + base / 2, base]), 26_000.0 * 1.9 + 0.9 * 520.0);
+        assert_near(window([base + base / 2, base]), 26_000.0 * 1.9 + 0.9 * 520.0);
     }
 }

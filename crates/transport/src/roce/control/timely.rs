@@ -52,7 +52,7 @@ headway_params::params! {
 }
 
 impl ByPreset for TimelyParams {
-    fn of(preset: Preset) -> Self {
+    fn from_preset(preset: Preset) -> Self {
         let usual = TimelyParams::default();
         match preset {
             Preset::HpccSim => usual,
@@ -83,10 +83,10 @@ pub struct Timely {
 
 impl Timely {
     /// True if a decision is due.
-    fn decides(&mut self, answer: &Answer<'_>) -> bool {
+    fn decision_due(&mut self, answer: &Answer<'_>) -> bool {
         if self.params.segment == 0 {
             // HPCC's simulator has one decision a round trip.
-            return self.rounds.take(answer) != Round::Within;
+            return self.rounds.classify_answer(answer) != Round::Within;
         }
         self.arrived += u64::from(answer.newly) * self.flow.payload as u64;
         let due = self.arrived >= self.params.segment;
@@ -97,12 +97,12 @@ impl Timely {
     }
 
     /// The factor of the patched rule for a gradient. Zhu §4.3
-    fn weight(gradient: f64) -> f64 {
+    fn gradient_weight(gradient: f64) -> f64 {
         (2.0 * gradient + 0.5).clamp(0.0, 1.0)
     }
 
     /// A decision. TIMELY §4.3
-    fn decide(&mut self, rtt: f64, before: f64) {
+    fn decide_rate(&mut self, rtt: f64, before: f64) {
         let Timely { params, flow, .. } = self;
         // TIMELY §4.3: differences of single round trips are noisy, so the gradient is of their average.
         self.difference = (1.0 - params.alpha) * self.difference + params.alpha * (rtt - before);
@@ -116,7 +116,7 @@ impl Timely {
         } else if rtt > high {
             Some(1.0 - params.beta * (1.0 - high / rtt))
         } else if params.rule == Rule::Patched {
-            let (weight, error) = (Timely::weight(gradient), (rtt - low) / low.max(1.0));
+            let (weight, error) = (Timely::gradient_weight(gradient), (rtt - low) / low.max(1.0));
             let rate = delta * (1.0 - weight) + self.rate * (1.0 - params.beta * weight * error);
             self.increases = 0;
             self.rate = rate.clamp(least, flow.line);
@@ -175,26 +175,26 @@ impl RateControl for Timely {
         }
     }
 
-    fn answered(&mut self, answer: &Answer<'_>) {
+    fn handle_answer(&mut self, answer: &Answer<'_>) {
         self.last = answer.rtt;
-        if !self.decides(answer) {
+        if !self.decision_due(answer) {
             return;
         }
         let rtt = answer.rtt.0 as f64;
         if let Some(before) = self.previous.replace(rtt) {
-            self.decide(rtt, before);
+            self.decide_rate(rtt, before);
         }
     }
 
-    fn rate(&self) -> f64 {
+    fn rate_bps(&self) -> f64 {
         self.rate
     }
 
-    fn window(&self) -> Option<f64> {
+    fn window_bytes(&self) -> Option<f64> {
         self.params.window.then(|| window_at(&self.flow, self.rate))
     }
 
-    fn probe(&self, found: &mut Sink<'_>) {
+    fn probe_values(&self, found: &mut Sink<'_>) {
         if self.last > Time::ZERO {
             found(&probes::LAST_ROUND_TRIP, self.last.as_secs_f64());
         }
@@ -203,75 +203,86 @@ impl RateControl for Timely {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{answer, flow};
+    use super::super::tests::{plain_answer, test_flow};
     use super::*;
 
     /// A rate of 50 Gb/s after two round trips in nanoseconds, in Gb/s.
-    fn after(params: TimelyParams, before: u64, rtt: u64) -> f64 {
-        let mut timely = Timely::new(&params, &Flow { first: 50e9, ..flow() });
-        timely.answered(&Answer { rtt: Time::ns(before), ..answer(Time::us(1)) });
-        assert_eq!(timely.rate(), 50e9, "the first round trip is not judged");
-        timely.answered(&Answer { rtt: Time::ns(rtt), arrived: 3, next: 9, ..answer(Time::us(2)) });
-        timely.rate() / 1e9
+    fn rate_after(params: TimelyParams, before: u64, rtt: u64) -> f64 {
+        let mut timely = Timely::new(&params, &Flow { first: 50e9, ..test_flow() });
+        timely.handle_answer(&Answer { rtt: Time::ns(before), ..plain_answer(Time::us(1)) });
+        assert_eq!(timely.rate_bps(), 50e9, "the first round trip is not judged");
+        timely.handle_answer(&Answer {
+            rtt: Time::ns(rtt),
+            arrived: 3,
+            next: 9,
+            ..plain_answer(Time::us(2))
+        });
+        timely.rate_bps() / 1e9
     }
 
-    fn usual() -> TimelyParams {
+    fn usual_params() -> TimelyParams {
         TimelyParams::default()
     }
 
-    fn near(rate: f64, expected: f64) {
+    fn assert_near(rate: f64, expected: f64) {
         assert!((rate - expected).abs() < 1e-9, "{rate}, not {expected}");
     }
 
     #[test]
     fn between_the_thresholds_the_gradient_decides() {
         // 0.875 x 4 us / 20 us is 0.175, and 0.8 of it is taken.
-        near(after(usual(), 60_000, 64_000), 50.0 * 0.86);
-        near(after(usual(), 64_000, 60_000), 50.1);
-        near(after(usual(), 60_000, 60_000), 50.1);
+        assert_near(rate_after(usual_params(), 60_000, 64_000), 50.0 * 0.86);
+        assert_near(rate_after(usual_params(), 64_000, 60_000), 50.1);
+        assert_near(rate_after(usual_params(), 60_000, 60_000), 50.1);
         // A gradient of 2 and more takes everything.
-        near(after(usual(), 60_000, 120_000), 1.0);
+        assert_near(rate_after(usual_params(), 60_000, 120_000), 1.0);
     }
 
     #[test]
     fn beyond_the_thresholds_the_round_trip_decides() {
-        near(after(usual(), 10_000, 49_000), 50.1);
+        assert_near(rate_after(usual_params(), 10_000, 49_000), 50.1);
         // Twice the upper threshold: half of beta is taken, although the round trip falls.
-        near(after(usual(), 1_100_000, 1_000_000), 50.0 * 0.6);
+        assert_near(rate_after(usual_params(), 1_100_000, 1_000_000), 50.0 * 0.6);
     }
 
     #[test]
     fn increases_in_a_row_become_larger() {
-        let mut timely = Timely::new(&usual(), &Flow { first: 50e9, ..flow() });
+        let mut timely = Timely::new(&usual_params(), &Flow { first: 50e9, ..test_flow() });
         let mut rates = Vec::new();
         for round in 0..8u32 {
-            timely.answered(&Answer {
+            timely.handle_answer(&Answer {
                 rtt: Time::us(10),
                 arrived: round * 10 + 1,
                 next: round * 10 + 5,
-                ..answer(Time::us(1))
+                ..plain_answer(Time::us(1))
             });
-            rates.push((timely.rate() / 1e8).round() as u64);
+            rates.push((timely.rate_bps() / 1e8).round() as u64);
         }
         assert_eq!(rates, [500, 501, 502, 503, 504, 505, 510, 515]);
     }
 
     #[test]
     fn the_patched_rule_weighs_the_distance_from_the_lower_threshold() {
-        let params = TimelyParams { rule: Rule::Patched, t_low: Time::us(35), ..usual() };
+        let params = TimelyParams { rule: Rule::Patched, t_low: Time::us(35), ..usual_params() };
         // A gradient of zero weighs a half, and the round trip is twice the lower threshold.
-        near(after(params, 70_000, 70_000), 50.0 * 0.6 + 0.05);
-        assert_eq!([-1.0, -0.25, 0.0, 0.25, 1.0].map(Timely::weight), [0.0, 0.0, 0.5, 1.0, 1.0]);
+        assert_near(rate_after(params, 70_000, 70_000), 50.0 * 0.6 + 0.05);
+        assert_eq!([-1.0, -0.25, 0.0, 0.25, 1.0].map(Timely::gradient_weight), [0.0, 0.0, 0.5, 1.0, 1.0]);
     }
 
     #[test]
     fn the_paper_decides_for_each_segment() {
-        let mut timely = Timely::new(&TimelyParams::of(Preset::Paper), &Flow { first: 50e9, ..flow() });
+        let mut timely =
+            Timely::new(&TimelyParams::from_preset(Preset::Paper), &Flow { first: 50e9, ..test_flow() });
         let mut decisions = 0;
         for n in 0..48u32 {
-            let before = timely.rate();
-            timely.answered(&Answer { rtt: Time::us(10), arrived: n + 1, next: 100, ..answer(Time::us(1)) });
-            decisions += u32::from(timely.rate() > before);
+            let before = timely.rate_bps();
+            timely.handle_answer(&Answer {
+                rtt: Time::us(10),
+                arrived: n + 1,
+                next: 100,
+                ..plain_answer(Time::us(1))
+            });
+            decisions += u32::from(timely.rate_bps() > before);
         }
         assert_eq!(decisions, 2, "48 kB are three segments, of which the first is no decision");
     }

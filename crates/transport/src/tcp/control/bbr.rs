@@ -64,7 +64,7 @@ headway_params::params! {
 }
 
 impl ByPreset for BbrParams {
-    fn of(preset: Preset) -> Self {
+    fn from_preset(preset: Preset) -> Self {
         match preset {
             Preset::PaperNs2 | Preset::Datacenter => BbrParams::default(),
             Preset::Linux419 => BbrParams { bursts: Bursts::Linux419, refresh: Refresh::NotHigher },
@@ -149,7 +149,7 @@ impl Bbr {
         self.pipe.rounds >= 3
     }
 
-    fn gains(&self) -> (f64, f64) {
+    fn mode_gains(&self) -> (f64, f64) {
         match self.mode {
             Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
             // The window keeps its high gain (Linux: keep cwnd), so that the pace alone drains the queue.
@@ -165,7 +165,7 @@ impl Bbr {
     }
 
     /// Packets that are on their way at `gain` times the content of the path, with room for bursts.
-    fn target(&self, gain: f64) -> f64 {
+    fn target_window(&self, gain: f64) -> f64 {
         // Nothing bounds the window before the first measurement.
         if self.min_rtt == Time::MAX {
             return f64::INFINITY;
@@ -174,7 +174,7 @@ impl Bbr {
         let held = (gain * self.bandwidth.get() * self.min_rtt.as_secs_f64()).ceil();
         // Linux: three bursts beyond what the path holds, one each at the sender, in its link and at the
         // receiver; and an even number, because receivers acknowledge every second packet.
-        let even = ((held + 3.0 * self.burst()) / 2.0).ceil() * 2.0;
+        let even = ((held + 3.0 * self.burst_packets()) / 2.0).ceil() * 2.0;
         // Linux: in a small pipe the gain of 1.25 alone would not add a whole packet.
         let probing = self.mode == Mode::ProbeBandwidth(0);
         even + if probing { 2.0 } else { 0.0 }
@@ -184,11 +184,11 @@ impl Bbr {
     fn in_flight_at(&self, gain: f64) -> f64 {
         match self.bursts {
             Bursts::Ideal => (gain * self.bandwidth.get() * self.min_rtt.as_secs_f64()).ceil(),
-            Bursts::Linux419 => self.target(gain),
+            Bursts::Linux419 => self.target_window(gain),
         }
     }
 
-    fn burst(&self) -> f64 {
+    fn burst_packets(&self) -> f64 {
         match self.bursts {
             Bursts::Ideal => 1.0,
             Bursts::Linux419 => {
@@ -272,7 +272,7 @@ impl Bbr {
         if expired && self.mode != Mode::ProbeRtt {
             self.mode = Mode::ProbeRtt;
             // Saved before the probe makes it small.
-            self.save(window, ack.phase);
+            self.save_window(window, ack.phase);
             self.probe_ends = None;
         }
         if self.mode == Mode::ProbeRtt {
@@ -300,7 +300,7 @@ impl Bbr {
         }
     }
 
-    fn save(&mut self, window: &Window, phase: Phase) {
+    fn save_window(&mut self, window: &Window, phase: Phase) {
         let calm = matches!(phase, Phase::Open | Phase::Reducing);
         // A recovery or an earlier probe has cut the window: the larger one is the one to return to.
         self.saved = if calm { window.cwnd } else { self.saved.max(window.cwnd) };
@@ -328,7 +328,7 @@ impl Bbr {
             // One packet leaves for each that arrives.
             window.cwnd = window.cwnd.max(f64::from(ack.pipe) + acked);
         } else {
-            let target = self.target(gain);
+            let target = self.target_window(gain);
             if self.is_full() {
                 window.cwnd = (window.cwnd + acked).min(target);
             // 10 is Linux's `TCP_INIT_CWND`: the first window grows whatever the first measurements say.
@@ -399,7 +399,7 @@ impl CongestionControl for Bbr {
         }
     }
 
-    fn acknowledged(&mut self, window: &mut Window, ack: &Ack) {
+    fn handle_ack(&mut self, window: &mut Window, ack: &Ack) {
         let was = self.mode;
         // Order of Linux's `bbr_update_model`: each step goes by what those before it found.
         self.update_round(ack);
@@ -407,7 +407,7 @@ impl CongestionControl for Bbr {
         self.update_full_pipe(ack);
         self.update_mode(ack);
         self.update_min_rtt(window, ack);
-        let (pacing, windows) = self.gains();
+        let (pacing, windows) = self.mode_gains();
         self.set_pace(pacing);
         self.set_window(window, ack, was, windows);
         // Kept for `lost`, which does not see the acknowledgement.
@@ -417,9 +417,9 @@ impl CongestionControl for Bbr {
         }
     }
 
-    fn grow(&mut self, _: &mut Window, _: &Ack) {}
+    fn grow_window(&mut self, _: &mut Window, _: &Ack) {}
 
-    fn lost(&mut self, window: &Window, _: f64, _: Time) -> f64 {
+    fn window_after_loss(&mut self, window: &Window, _: f64, _: Time) -> f64 {
         self.saved = self.saved.max(window.cwnd);
         self.conserving = true;
         self.conserved
@@ -433,14 +433,14 @@ impl CongestionControl for Bbr {
         f64::INFINITY
     }
 
-    fn recovered(&mut self, window: &mut Window, _: Time) {
+    fn finish_recovery(&mut self, window: &mut Window, _: Time) {
         self.conserving = false;
         if self.mode != Mode::ProbeRtt {
             window.cwnd = window.cwnd.max(self.saved);
         }
     }
 
-    fn gap(&self) -> Option<Time> {
+    fn packet_gap(&self) -> Option<Time> {
         gap_at(self.pace)
     }
 }
@@ -448,7 +448,7 @@ impl CongestionControl for Bbr {
 #[cfg(test)]
 mod tests {
     use super::super::RateSample;
-    use super::super::tests::{ack, control};
+    use super::super::tests::{plain_ack, test_control};
     use super::*;
 
     /// One Gb/s in packets of 1500 B a second, and a round trip that holds 25.
@@ -467,7 +467,7 @@ mod tests {
 
     impl Path {
         fn new() -> Path {
-            let bbr = control::<Bbr>(1 << 40, |_| ());
+            let bbr = test_control::<Bbr>(1 << 40, |_| ());
             Path {
                 bbr,
                 window: Window { cwnd: 4.0, ssthresh: f64::INFINITY },
@@ -477,11 +477,11 @@ mod tests {
             }
         }
 
-        fn run(&mut self, until: Time) {
+        fn run_until(&mut self, until: Time) {
             while self.now < until {
                 self.delivered += 1;
                 // As many packets as the pace would have put into flight, and no more than the window.
-                let pipe = (self.window.cwnd as u32).min((25.0 * self.bbr.gains().0) as u32 + 1);
+                let pipe = (self.window.cwnd as u32).min((25.0 * self.bbr.mode_gains().0) as u32 + 1);
                 let rate = RateSample {
                     packets: 25,
                     interval: RTT,
@@ -498,9 +498,9 @@ mod tests {
                     rate: Some(rate),
                     pipe_before: pipe + 1,
                     pipe,
-                    ..ack()
+                    ..plain_ack()
                 };
-                self.bbr.acknowledged(&mut self.window, &ack);
+                self.bbr.handle_ack(&mut self.window, &ack);
                 if self.modes.last().is_none_or(|m| m.1 != self.bbr.mode) {
                     self.modes.push((self.now, self.bbr.mode));
                 }
@@ -513,7 +513,7 @@ mod tests {
     #[test]
     fn cycles_through_eight_phases_of_a_round_trip_each() {
         let mut path = Path::new();
-        path.run(Time::ms(20));
+        path.run_until(Time::ms(20));
         let modes: Vec<Mode> = path.modes.iter().map(|m| m.1).collect();
         assert_eq!(modes[..2], [Mode::Startup, Mode::Drain]);
         let first = modes.iter().position(|m| *m == Mode::ProbeBandwidth(0)).expect("it probes");
@@ -530,27 +530,27 @@ mod tests {
     #[test]
     fn window_and_pace_are_the_published_ones() {
         let mut path = Path::new();
-        path.run(Time::ms(20));
+        path.run_until(Time::ms(20));
         let steady = |m: &Mode| matches!(m, Mode::ProbeBandwidth(2..));
         while !steady(&path.bbr.mode) || path.bbr.mode == Mode::ProbeBandwidth(2) {
             let next = path.now + Time::us(12);
             assert!(next < Time::ms(40), "it does not go round");
-            path.run(next);
+            path.run_until(next);
         }
         assert_eq!(path.window.cwnd, 54.0, "2 x 25 + 3, even");
-        let gap = path.bbr.gap().expect("it paces").as_secs_f64();
+        let gap = path.bbr.packet_gap().expect("it paces").as_secs_f64();
         assert!((gap * 0.99 * RATE - 1.0).abs() < 1e-4, "{gap}");
         let mut linux = path.bbr.clone();
         linux.bursts = Bursts::Linux419;
-        assert_eq!(linux.target(2.0), 182.0, "three bursts of 44 packets, even");
+        assert_eq!(linux.target_window(2.0), 182.0, "three bursts of 44 packets, even");
     }
 
     #[test]
     fn probes_the_round_trip_every_ten_seconds_for_200_ms() {
         let mut path = Path::new();
-        path.run(Time::ms(10_100));
+        path.run_until(Time::ms(10_100));
         assert_eq!((path.bbr.mode, path.window.cwnd), (Mode::ProbeRtt, 4.0));
-        path.run(Time::ms(10_600));
+        path.run_until(Time::ms(10_600));
         assert!((54.0..=56.0).contains(&path.window.cwnd), "{}", path.window.cwnd);
         let probes: Vec<_> = path.modes.windows(2).filter(|p| p[0].1 == Mode::ProbeRtt).collect();
         assert_eq!(probes.len(), 1);
@@ -573,10 +573,10 @@ mod tests {
 
     #[test]
     fn there_is_some_time_between_any_two_packets() {
-        let mut bbr = super::super::tests::control::<Bbr>(1 << 40, |_| ());
+        let mut bbr = super::super::tests::test_control::<Bbr>(1 << 40, |_| ());
         bbr.pace = 1e15;
-        assert_eq!(bbr.gap(), Some(Time(1)));
+        assert_eq!(bbr.packet_gap(), Some(Time(1)));
         bbr.pace = 1e6;
-        assert_eq!(bbr.gap(), Some(Time::us(1)));
+        assert_eq!(bbr.packet_gap(), Some(Time::us(1)));
     }
 }

@@ -87,7 +87,7 @@ headway_params::params! {
 }
 
 impl ByPreset for Bbr3Params {
-    fn of(preset: Preset) -> Self {
+    fn from_preset(preset: Preset) -> Self {
         let bursts = if preset == Preset::Linux419 { Bursts::Linux } else { Bursts::Ideal };
         Bbr3Params { bursts, ..Bbr3Params::default() }
     }
@@ -118,12 +118,12 @@ impl Mode {
     }
 
     /// True if losses and marks are its own doing, and lower no bound. BBRv3 §bbr_is_probing_bandwidth
-    fn pushes(self) -> bool {
+    fn pushes_queue(self) -> bool {
         matches!(self, Mode::Startup | Mode::Refill | Mode::Up)
     }
 
     /// Gains of pace and window. BBRv3 §bbr_update_gains
-    fn gains(self) -> (f64, f64) {
+    fn mode_gains(self) -> (f64, f64) {
         match self {
             Mode::Startup => (STARTUP_PACE, STARTUP_WINDOW),
             Mode::Drain => (DRAIN_PACE, STARTUP_WINDOW),
@@ -144,16 +144,16 @@ struct Bandwidth {
 }
 
 impl Bandwidth {
-    fn most(&self) -> f64 {
+    fn largest_rate(&self) -> f64 {
         self.last.max(self.present)
     }
 
     fn get(&self) -> f64 {
-        self.most().min(self.bound)
+        self.largest_rate().min(self.bound)
     }
 
     /// A cycle is over. BBRv3 §bbr_advance_max_bw_filter
-    fn advance(&mut self) {
+    fn advance_cycle(&mut self) {
         if self.present > 0.0 {
             (self.last, self.present) = (self.present, 0.0);
         }
@@ -171,16 +171,16 @@ struct FullPipe {
 }
 
 impl FullPipe {
-    fn restart(&mut self, rate: f64) {
+    fn restart_from(&mut self, rate: f64) {
         *self = FullPipe { rate, reached: self.reached, ..FullPipe::default() };
     }
 
-    fn sample(&mut self, rate: f64, round_begins: bool) {
+    fn add_sample(&mut self, rate: f64, round_begins: bool) {
         if self.now {
             return;
         }
         if rate >= self.rate * FULL_GROWTH {
-            self.restart(rate);
+            self.restart_from(rate);
         } else if round_begins {
             self.rounds += 1;
             self.now = self.rounds >= FULL_ROUNDS;
@@ -200,7 +200,7 @@ struct RoundTrip {
 
 impl RoundTrip {
     /// Returns true if it is time to probe.
-    fn sample(&mut self, rtt: Option<Time>, now: Time) -> bool {
+    fn add_sample(&mut self, rtt: Option<Time>, now: Time) -> bool {
         let old = now > self.probe_at.saturating_add(PROBE_RTT_EVERY);
         if let Some(rtt) = rtt.filter(|&rtt| rtt < self.probe || old) {
             (self.probe, self.probe_at) = (rtt, now);
@@ -222,7 +222,7 @@ struct Excess {
 }
 
 impl Excess {
-    fn sample(&mut self, ack: &Ack, rate: f64, cwnd: f64, turn: Option<u32>) {
+    fn add_sample(&mut self, ack: &Ack, rate: f64, cwnd: f64, turn: Option<u32>) {
         if let Some(rounds) = turn {
             self.rounds += 1;
             if self.rounds >= rounds {
@@ -335,7 +335,7 @@ impl Bbr3 {
     }
 
     /// Packets that the path holds at a rate, times `gain`. BBRv3 §bbr_bdp
-    fn held(&self, rate: f64, gain: f64) -> f64 {
+    fn held_packets(&self, rate: f64, gain: f64) -> f64 {
         // Nothing is measured yet: Linux is on the safe side with the first window.
         if self.round_trip.min == Time::MAX {
             return self.initial;
@@ -345,23 +345,23 @@ impl Bbr3 {
     }
 
     /// Window with room for bursts. BBRv3 §bbr_quantization_budget
-    fn roomy(&self, window: f64) -> f64 {
+    fn roomy_window(&self, window: f64) -> f64 {
         let extra = if self.mode == Mode::Up { 2.0 } else { 0.0 };
         // Three bursts have room even where the path holds less: hosts handle packets in bursts. The two on
         // top let a probe of a short path rise at all.
-        window.max(3.0 * self.burst()).max(LEAST_WINDOW) + extra
+        window.max(3.0 * self.burst_packets()).max(LEAST_WINDOW) + extra
     }
 
-    fn inflight(&self, rate: f64) -> f64 {
-        self.roomy(self.held(rate, 1.0))
+    fn wanted_inflight(&self, rate: f64) -> f64 {
+        self.roomy_window(self.held_packets(rate, 1.0))
     }
 
     fn target_inflight(&self, window: &Window) -> f64 {
-        self.inflight(self.bandwidth.get()).min(window.cwnd)
+        self.wanted_inflight(self.bandwidth.get()).min(window.cwnd)
     }
 
     /// Packets that leave together. BBRv3 §bbr_tso_segs_generic
-    fn burst(&self) -> f64 {
+    fn burst_packets(&self) -> f64 {
         match self.params.bursts {
             Bursts::Ideal => 1.0,
             Bursts::Linux => {
@@ -374,7 +374,7 @@ impl Bbr3 {
     }
 
     /// A number below `below`.
-    fn draw(&mut self, below: u64) -> u64 {
+    fn draw_below(&mut self, below: u64) -> u64 {
         self.draws += 1;
         // The steps of SplitMix64: draws do not depend on other messages.
         mix(self.seed.wrapping_add(self.draws.wrapping_mul(0x9e37_79b9_7f4a_7c15))) % below
@@ -414,7 +414,7 @@ impl Bbr3 {
     fn end_startup(&mut self) {
         self.pipe.reached = true;
         // The packets delivered in a round trip did get through, so the bound is at least their number.
-        self.upper = self.inflight(self.bandwidth.most()).max(self.congestion.delivered);
+        self.upper = self.wanted_inflight(self.bandwidth.largest_rate()).max(self.congestion.delivered);
     }
 
     /// Rate and packets of the newest round trip. BBRv3 §bbr_update_latest_delivery_signals
@@ -431,7 +431,7 @@ impl Bbr3 {
 
     fn update_congestion(&mut self, window: &Window, ack: &Ack, sample: Option<(RateSample, f64)>) {
         let Some((rate, packets)) = sample.filter(|_| ack.delivered > 0) else { return };
-        if !self.is_limited(&rate) || packets >= self.bandwidth.most() {
+        if !self.is_limited(&rate) || packets >= self.bandwidth.largest_rate() {
             self.bandwidth.present = self.bandwidth.present.max(packets);
         }
         self.congestion.loss_in_round |= ack.lost > 0;
@@ -444,7 +444,7 @@ impl Bbr3 {
 
     /// Losses and marks of a round without a probe lower the rate and the window. BBRv3 §bbr_adapt_lower_bounds
     fn lower_bounds(&mut self, window: &Window) {
-        if self.mode.pushes() {
+        if self.mode.pushes_queue() {
             return;
         }
         // The first bad round starts from the window; later ones from the bound that it left.
@@ -458,7 +458,7 @@ impl Bbr3 {
         if self.congestion.loss_in_round {
             // Without a bound so far, the cut is one of the largest bandwidth.
             let bound = self.bandwidth.bound;
-            let bound = if bound.is_finite() { bound } else { self.bandwidth.most() };
+            let bound = if bound.is_finite() { bound } else { self.bandwidth.largest_rate() };
             self.bandwidth.bound = self.congestion.rate.max(bound * LOSS_CUT);
             self.lower = self.congestion.delivered.max((self.lower * LOSS_CUT).floor());
         }
@@ -505,7 +505,9 @@ impl Bbr3 {
             // Losses of the startup must not lower the bounds.
             self.congestion = Congestion::default();
         }
-        if self.mode == Mode::Drain && f64::from(ack.pipe) <= self.inflight(self.bandwidth.most()) {
+        if self.mode == Mode::Drain
+            && f64::from(ack.pipe) <= self.wanted_inflight(self.bandwidth.largest_rate())
+        {
             self.start_down(ack.now, ack.delivered_total);
         }
     }
@@ -515,8 +517,8 @@ impl Bbr3 {
         self.congestion = Congestion::default();
         self.slope.every = f64::INFINITY;
         // Random, so that flows which share a bottleneck do not probe together.
-        self.rounds_since_probe = self.draw(PROBE_ROUNDS_DRAW) as f64;
-        self.probe_wait = PROBE_WAIT + Time(self.draw(PROBE_WAIT_DRAW.0));
+        self.rounds_since_probe = self.draw_below(PROBE_ROUNDS_DRAW) as f64;
+        self.probe_wait = PROBE_WAIT + Time(self.draw_below(PROBE_WAIT_DRAW.0));
         self.cycle_at = now;
         self.stopping = true;
         self.next_round = delivered;
@@ -544,7 +546,7 @@ impl Bbr3 {
         self.stopping = false;
         self.next_round = ack.delivered_total;
         self.cycle_at = ack.now;
-        self.pipe.restart(packets);
+        self.pipe.restart_from(packets);
         self.mode = Mode::Up;
         self.raise_slope(window);
     }
@@ -585,7 +587,7 @@ impl Bbr3 {
             (self.probe_samples, self.stopping) = (false, false);
             let probing = self.mode.probes_bandwidth();
             if probing && !limited {
-                self.bandwidth.advance();
+                self.bandwidth.advance_cycle();
             }
             // It was stopped for fear alone, and nothing was lost: the next probe goes higher at once.
             if probing && self.risky && !self.too_high {
@@ -658,7 +660,7 @@ impl Bbr3 {
             return;
         }
         // Linux counts a burst that is just handed over as in flight.
-        let burst = if self.mode == Mode::Up { self.burst() } else { 0.0 };
+        let burst = if self.mode == Mode::Up { self.burst_packets() } else { 0.0 };
         let in_flight = f64::from(ack.pipe_before) + burst;
         match self.mode {
             Mode::Cruise => _ = self.probes_now(window, ack),
@@ -672,7 +674,7 @@ impl Bbr3 {
                     true
                 } else if ack.limited && window.cwnd >= self.upper {
                     // The bound holds the window back: that the bandwidth does not grow means nothing.
-                    self.pipe.restart(packets.unwrap_or(0.0));
+                    self.pipe.restart_from(packets.unwrap_or(0.0));
                     false
                 } else {
                     self.pipe.now
@@ -683,7 +685,7 @@ impl Bbr3 {
                 }
             }
             Mode::Down => {
-                let drained = in_flight <= self.inflight(self.bandwidth.most());
+                let drained = in_flight <= self.wanted_inflight(self.bandwidth.largest_rate());
                 if !self.probes_now(window, ack) && drained && in_flight <= self.with_headroom() {
                     self.start_cruise();
                 }
@@ -693,10 +695,10 @@ impl Bbr3 {
     }
 
     fn update_min_rtt(&mut self, window: &mut Window, ack: &Ack) {
-        let old = self.round_trip.sample(ack.rtt, ack.now);
+        let old = self.round_trip.add_sample(ack.rtt, ack.now);
         if old && self.mode != Mode::ProbeRtt {
             self.mode = Mode::ProbeRtt;
-            self.save(window);
+            self.save_window(window);
             self.probe_ends = None;
             self.stopping = true;
             self.next_round = ack.delivered_total;
@@ -733,11 +735,11 @@ impl Bbr3 {
     }
 
     fn probe_rtt_window(&self) -> f64 {
-        self.held(self.bandwidth.get(), PROBE_RTT_WINDOW).max(LEAST_WINDOW)
+        self.held_packets(self.bandwidth.get(), PROBE_RTT_WINDOW).max(LEAST_WINDOW)
     }
 
     /// The window to return to. BBRv3 §bbr_save_cwnd
-    fn save(&mut self, window: &Window) {
+    fn save_window(&mut self, window: &Window) {
         // In a recovery or a probe the window is a temporary one: the larger of the two is kept.
         let good = self.calm && self.mode != Mode::ProbeRtt;
         self.saved = if good { window.cwnd } else { self.saved.max(window.cwnd) };
@@ -754,7 +756,7 @@ impl Bbr3 {
         let acked = f64::from(ack.delivered);
         if acked > 0.0 {
             let rate = self.bandwidth.get();
-            let target = self.roomy(self.held(rate, gain) + self.excess.get(rate));
+            let target = self.roomy_window(self.held_packets(rate, gain) + self.excess.get(rate));
             if self.pipe.reached {
                 window.cwnd = (window.cwnd + acked).min(target);
             } else if window.cwnd < target || window.cwnd < 2.0 * self.initial {
@@ -769,11 +771,11 @@ impl Bbr3 {
             window.cwnd = window.cwnd.min(self.probe_rtt_window());
         }
         // Last, so that the bounds apply to whatever the mode wants.
-        self.bound(window);
+        self.bound_window(window);
     }
 
     /// Applies the bounds that losses and marks allow. BBRv3 §bbr_bound_cwnd_for_inflight_model
-    fn bound(&self, window: &mut Window) {
+    fn bound_window(&self, window: &mut Window) {
         let cap = match self.mode {
             Mode::Down | Mode::Refill | Mode::Up => self.upper,
             Mode::Cruise | Mode::ProbeRtt => self.with_headroom(),
@@ -785,9 +787,9 @@ impl Bbr3 {
     /// A time-out, the first or a later one. BBRv3 §bbr_set_state
     fn enter_loss(&mut self, window: &Window) {
         (self.timed_out, self.calm) = (true, false);
-        self.pipe.restart(0.0);
+        self.pipe.restart_from(0.0);
         // Without a bound so far, the window in use becomes one until the next probe.
-        if !self.mode.pushes() && self.lower.is_infinite() {
+        if !self.mode.pushes_queue() && self.lower.is_infinite() {
             self.lower = window.cwnd.max(self.saved);
         }
     }
@@ -893,7 +895,7 @@ impl CongestionControl for Bbr3 {
     }
 
     /// Main step for each acknowledgement. BBRv3 §bbr_main
-    fn acknowledged(&mut self, window: &mut Window, ack: &Ack) {
+    fn handle_ack(&mut self, window: &mut Window, ack: &Ack) {
         // Counted before `update_round`, which may compute the share of a round.
         self.marks.total += if ack.ece { u64::from(ack.delivered) } else { 0 };
         self.update_round(ack);
@@ -904,18 +906,18 @@ impl CongestionControl for Bbr3 {
         if sample.is_some() && ack.delivered > 0 {
             let rounds = if self.pipe.reached { EXCESS_ROUNDS } else { 1 };
             let turn = self.round_begins.then_some(rounds);
-            self.excess.sample(ack, self.bandwidth.get(), window.cwnd, turn);
+            self.excess.add_sample(ack, self.bandwidth.get(), window.cwnd, turn);
         }
         self.check_losses(ack);
         if let Some((rate, packets)) = sample
             && !self.is_limited(&rate)
         {
-            self.pipe.sample(packets, self.round_begins);
+            self.pipe.add_sample(packets, self.round_begins);
         }
         self.check_drain(ack);
         self.update_phase(window, ack, sample.map(|sample| sample.1));
         self.update_min_rtt(window, ack);
-        let (pace, gain) = self.mode.gains();
+        let (pace, gain) = self.mode.mode_gains();
         self.set_pace(pace);
         self.set_window(window, ack, gain);
         if self.loss_round_begins
@@ -929,45 +931,45 @@ impl CongestionControl for Bbr3 {
         self.calm = matches!(ack.phase, Phase::Open | Phase::Reducing);
     }
 
-    fn grow(&mut self, _: &mut Window, _: &Ack) {}
+    fn grow_window(&mut self, _: &mut Window, _: &Ack) {}
 
-    fn marked(&mut self, window: &Window, _: &Ack) -> f64 {
-        self.save(window);
+    fn window_after_mark(&mut self, window: &Window, _: &Ack) -> f64 {
+        self.save_window(window);
         window.cwnd
     }
 
-    fn lost(&mut self, window: &Window, _: f64, _: Time) -> f64 {
-        self.save(window);
+    fn window_after_loss(&mut self, window: &Window, _: f64, _: Time) -> f64 {
+        self.save_window(window);
         window.cwnd
     }
 
     fn timed_out(&mut self, window: &Window, _: f64, _: Time) -> f64 {
-        self.save(window);
+        self.save_window(window);
         self.enter_loss(window);
         f64::INFINITY
     }
 
     fn timed_out_again(&mut self, _: Time) {
-        self.pipe.restart(0.0);
+        self.pipe.restart_from(0.0);
     }
 
     /// After a time-out the window is as large as before, within its bounds. BBRv3 §bbr_exit_loss_recovery
-    fn recovered(&mut self, window: &mut Window, _: Time) {
+    fn finish_recovery(&mut self, window: &mut Window, _: Time) {
         if self.timed_out {
             self.timed_out = false;
             window.cwnd = window.cwnd.max(self.saved);
-            self.bound(window);
+            self.bound_window(window);
         }
     }
 
-    fn gap(&self) -> Option<Time> {
+    fn packet_gap(&self) -> Option<Time> {
         gap_at(self.pace)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{ack, control};
+    use super::super::tests::{plain_ack, test_control};
     use super::*;
 
     /// One Gb/s in packets of 1500 B a second, over a round trip that holds 25.
@@ -991,7 +993,7 @@ mod tests {
     impl Path {
         fn new(set: impl Fn(&mut Bbr3Params)) -> Path {
             Path {
-                bbr: control::<Bbr3>(1 << 40, set),
+                bbr: test_control::<Bbr3>(1 << 40, set),
                 window: Window { cwnd: 10.0, ssthresh: f64::INFINITY },
                 now: RTT,
                 delivered: 0,
@@ -1005,7 +1007,7 @@ mod tests {
 
         /// Packets in flight: what the pace has put into the queue since, at most the window.
         fn in_flight(&self) -> f64 {
-            let (pace, _) = self.bbr.mode.gains();
+            let (pace, _) = self.bbr.mode.mode_gains();
             let wanted = match self.bbr.mode {
                 Mode::ProbeRtt | Mode::Drain => 4.0,
                 Mode::Down => HELD - 1.0,
@@ -1014,7 +1016,7 @@ mod tests {
             wanted.min(self.window.cwnd)
         }
 
-        fn step(&mut self) {
+        fn step_ack(&mut self) {
             let in_flight = self.in_flight();
             self.delivered += 1;
             self.tick += 1;
@@ -1052,31 +1054,31 @@ mod tests {
                 lost: u32::from(drops),
                 ece: ece && self.bbr.uses_marks(),
                 min_rtt: RTT,
-                ..ack()
+                ..plain_ack()
             };
-            self.bbr.acknowledged(&mut self.window, &ack);
+            self.bbr.handle_ack(&mut self.window, &ack);
             if self.modes.last().is_none_or(|m| m.1 != self.bbr.mode) {
                 self.modes.push((self.now, self.bbr.mode));
             }
             self.now += GAP;
         }
 
-        fn run(&mut self, until: Time) {
+        fn run_until(&mut self, until: Time) {
             while self.now < until {
-                self.step();
+                self.step_ack();
             }
         }
 
         /// Runs until it begins this phase.
-        fn reach(&mut self, mode: Mode) {
+        fn reach_mode(&mut self, mode: Mode) {
             let end = self.now + Time::s(4);
             while self.bbr.mode != mode {
                 assert!(self.now < end, "{mode:?} never comes after {:?}", self.modes);
-                self.step();
+                self.step_ack();
             }
         }
 
-        fn order(&self) -> Vec<Mode> {
+        fn mode_order(&self) -> Vec<Mode> {
             self.modes.iter().map(|mode| mode.1).collect()
         }
     }
@@ -1084,8 +1086,8 @@ mod tests {
     #[test]
     fn the_phases_follow_one_another() {
         let mut path = Path::new(|_| ());
-        path.run(Time::ms(60));
-        let order = path.order();
+        path.run_until(Time::ms(60));
+        let order = path.mode_order();
         // Drained, it is below what the path holds as well: the first phase is over as soon as it begins.
         assert_eq!(order[..3], [Mode::Startup, Mode::Drain, Mode::Cruise]);
         for pair in order[2..].windows(2) {
@@ -1103,7 +1105,7 @@ mod tests {
     #[test]
     fn probes_come_after_as_many_rounds_as_the_path_holds_packets() {
         let mut path = Path::new(|_| ());
-        path.run(Time::ms(200));
+        path.run_until(Time::ms(200));
         let begins = |wanted| path.modes.iter().filter(move |mode| mode.1 == wanted).map(|mode| mode.0);
         let cycles: Vec<f64> = begins(Mode::Refill)
             .zip(begins(Mode::Refill).skip(1))
@@ -1118,32 +1120,32 @@ mod tests {
     #[test]
     fn window_and_pace_are_the_published_ones() {
         let mut path = Path::new(|_| ());
-        path.reach(Mode::Cruise);
-        path.run(path.now + RTT * 10);
+        path.reach_mode(Mode::Cruise);
+        path.run_until(path.now + RTT * 10);
         assert_eq!(path.bbr.mode, Mode::Cruise);
         let excess = path.bbr.excess.get(path.bbr.bandwidth.get());
         assert!((1.0..=2.0).contains(&excess), "one packet at a time is hardly an excess: {excess}");
         assert_eq!(path.window.cwnd, 50.0 + excess, "2 x 25");
-        let gap = path.bbr.gap().expect("it paces").as_secs_f64();
+        let gap = path.bbr.packet_gap().expect("it paces").as_secs_f64();
         assert!((gap * 0.99 / GAP.as_secs_f64() - 1.0).abs() < 1e-4, "{gap}");
         let mut linux = path.bbr.clone();
         linux.params.bursts = Bursts::Linux;
-        assert_eq!(linux.roomy(50.0), 132.0, "three bursts of 44 packets");
+        assert_eq!(linux.roomy_window(50.0), 132.0, "three bursts of 44 packets");
         linux.round_trip.min = Time::ms(5);
         // 82.5 MB/s for a 1024th of a second, and 64 KiB halved nine times.
-        assert_eq!(linux.roomy(0.0), 3.0 * 44.0);
+        assert_eq!(linux.roomy_window(0.0), 3.0 * 44.0);
         linux.pace /= 10.0;
-        assert_eq!(linux.roomy(0.0), 3.0 * 8.0);
+        assert_eq!(linux.roomy_window(0.0), 3.0 * 8.0);
     }
 
     #[test]
     fn losses_of_a_probe_bound_what_is_in_flight_and_leave_headroom() {
         let mut path = Path::new(|_| ());
-        path.reach(Mode::Cruise);
+        path.reach_mode(Mode::Cruise);
         assert_eq!(path.bbr.upper, f64::INFINITY, "nothing was lost");
         path.drops_above = 20.0;
-        path.reach(Mode::Up);
-        path.reach(Mode::Down);
+        path.reach_mode(Mode::Up);
+        path.reach_mode(Mode::Down);
         assert!(path.flight_at_loss > 0 && path.bbr.too_high);
         // One of 59 may be lost, and the last two of them were.
         assert_eq!((path.flight_at_loss, path.bbr.upper), (59, 58.0));
@@ -1151,32 +1153,32 @@ mod tests {
         assert_eq!(in_flight_at_threshold(3, 50), 49.0);
         assert_eq!(in_flight_at_threshold(1, 101), 100.0 + 2.0, "two of 102 may be lost");
         path.drops_above = f64::INFINITY;
-        path.reach(Mode::Cruise);
-        path.step();
+        path.reach_mode(Mode::Cruise);
+        path.step_ack();
         assert_eq!(path.window.cwnd, 58.0 - 8.0, "less 38/256");
         // The next probe stops at the bound. As nothing is lost, another begins as soon as that is known, and goes beyond.
-        path.reach(Mode::Up);
-        path.reach(Mode::Down);
+        path.reach_mode(Mode::Up);
+        path.reach_mode(Mode::Down);
         let stopped = path.now;
-        path.reach(Mode::Refill);
-        assert!(path.now - stopped <= RTT * 2, "{:?}", path.order());
-        path.reach(Mode::Down);
+        path.reach_mode(Mode::Refill);
+        assert!(path.now - stopped <= RTT * 2, "{:?}", path.mode_order());
+        path.reach_mode(Mode::Down);
         assert!(path.bbr.upper > 58.0, "{}", path.bbr.upper);
     }
 
     #[test]
     fn losses_between_probes_lower_rate_and_window_until_the_next() {
         let mut path = Path::new(|_| ());
-        path.reach(Mode::Cruise);
-        path.run(path.now + RTT * 2);
+        path.reach_mode(Mode::Cruise);
+        path.run_until(path.now + RTT * 2);
         let (rate, cwnd) = (path.bbr.bandwidth.get(), path.window.cwnd);
         let lost = LostPacket { delivered_total: path.delivered, in_flight: 25, lost: 1, app_limited: false };
         path.bbr.packet_lost(&path.window, &lost, path.now);
-        path.run(path.now + RTT * 2);
+        path.run_until(path.now + RTT * 2);
         // The rate that is still delivered is all of it; of the window 180/256 remain.
         assert_eq!(path.bbr.bandwidth.get(), rate);
         assert_eq!(path.window.cwnd, (cwnd * LOSS_CUT).floor());
-        path.reach(Mode::Refill);
+        path.reach_mode(Mode::Refill);
         assert_eq!((path.bbr.lower, path.bbr.bandwidth.bound), (f64::INFINITY, f64::INFINITY));
     }
 
@@ -1184,16 +1186,16 @@ mod tests {
     fn marks_lower_the_window_by_a_third_of_their_share_and_end_the_startup() {
         let mut path = Path::new(|_| ());
         path.marks_above = 0.0;
-        path.reach(Mode::Drain);
+        path.reach_mode(Mode::Drain);
         let early = path.now;
         assert!(path.bbr.upper.is_finite(), "a queue that is marked in two rounds is too long");
         let mut blind = Path::new(|params| params.ecn = false);
         blind.marks_above = 0.0;
-        blind.reach(Mode::Drain);
+        blind.reach_mode(Mode::Drain);
         assert!(blind.bbr.upper.is_infinite() && blind.now >= early, "{:?} {early:?}", blind.now);
         assert!(!blind.bbr.uses_marks() && path.bbr.uses_marks());
         path.marks_above = f64::INFINITY;
-        path.reach(Mode::Cruise);
+        path.reach_mode(Mode::Cruise);
         path.bbr.upper = 1000.0;
         path.bbr.marks.share = 0.6;
         path.window.cwnd = 50.0;
@@ -1206,7 +1208,7 @@ mod tests {
     fn a_long_round_trip_does_not_believe_marks() {
         let mut path = Path::new(|_| ());
         path.bbr.round_trip.min = Time::ms(6);
-        let far = Ack { min_rtt: Time::ms(6), delivered_total: 10, ..ack() };
+        let far = Ack { min_rtt: Time::ms(6), delivered_total: 10, ..plain_ack() };
         path.bbr.update_marks(&far);
         assert!(!path.bbr.marks.believed);
         path.bbr.update_marks(&Ack { min_rtt: Time::ms(5), ..far });
@@ -1216,9 +1218,9 @@ mod tests {
     #[test]
     fn probes_the_round_trip_every_five_seconds_for_200_ms_with_half_of_what_the_path_holds() {
         let mut path = Path::new(|_| ());
-        path.run(Time::ms(5_100));
+        path.run_until(Time::ms(5_100));
         assert_eq!((path.bbr.mode, path.window.cwnd), (Mode::ProbeRtt, 13.0));
-        path.run(Time::ms(5_600));
+        path.run_until(Time::ms(5_600));
         assert!(path.window.cwnd >= 50.0, "{}", path.window.cwnd);
         let probes: Vec<_> = path.modes.windows(2).filter(|p| p[0].1 == Mode::ProbeRtt).collect();
         assert_eq!((probes.len(), probes[0][1].1), (1, Mode::Cruise));
@@ -1229,18 +1231,18 @@ mod tests {
     #[test]
     fn a_time_out_is_forgotten_once_it_is_repaired() {
         let mut path = Path::new(|_| ());
-        path.reach(Mode::Cruise);
-        path.run(path.now + RTT * 2);
+        path.reach_mode(Mode::Cruise);
+        path.run_until(path.now + RTT * 2);
         let before = path.window.cwnd;
         path.bbr.timed_out(&path.window.clone(), before, path.now);
         path.window.cwnd = 1.0;
-        path.step();
+        path.step_ack();
         assert_eq!(path.window.cwnd, LEAST_WINDOW, "two packets, and four are the least");
-        path.bbr.recovered(&mut path.window, path.now);
+        path.bbr.finish_recovery(&mut path.window, path.now);
         assert_eq!(path.window.cwnd, before.min(path.bbr.lower));
         let now = path.window.cwnd;
         path.window.cwnd = 5.0;
-        path.bbr.recovered(&mut path.window, path.now);
+        path.bbr.finish_recovery(&mut path.window, path.now);
         assert_eq!(
             (path.window.cwnd, now >= 35.0),
             (5.0, true),

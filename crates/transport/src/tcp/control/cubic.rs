@@ -49,7 +49,7 @@ headway_params::params! {
 }
 
 impl ByPreset for CubicParams {
-    fn of(preset: Preset) -> Self {
+    fn from_preset(preset: Preset) -> Self {
         match preset {
             Preset::PaperNs2 | Preset::Datacenter => CubicParams::default(),
             Preset::Linux419 => CubicParams {
@@ -87,7 +87,7 @@ pub struct Cubic {
 
 impl Cubic {
     // RFC9438 §4.2
-    fn epoch(&self, window: &Window, now: Time) -> Epoch {
+    fn new_epoch(&self, window: &Window, now: Time) -> Epoch {
         // Above the last maximum there is nothing to regain: the curve starts on its plateau, at the window itself.
         let missing = (self.w_max - window.cwnd).max(0.0);
         let k = libm::cbrt(missing / self.params.scale);
@@ -95,7 +95,7 @@ impl Cubic {
     }
 
     // RFC9438 §4.3
-    fn slope(&self, friendly: f64) -> f64 {
+    fn friendly_slope(&self, friendly: f64) -> f64 {
         match self.params.dialect {
             // Linux's `beta_scale` is 15 in integers: one packet for each 15/8 of a window that is acknowledged.
             Dialect::Linux419 => 8.0 / 15.0,
@@ -105,8 +105,8 @@ impl Cubic {
         }
     }
 
-    fn avoid(&mut self, window: &mut Window, ack: &Ack, acked: f64) {
-        let mut epoch = self.epoch.unwrap_or_else(|| self.epoch(window, ack.now));
+    fn avoid_congestion(&mut self, window: &mut Window, ack: &Ack, acked: f64) {
+        let mut epoch = self.epoch.unwrap_or_else(|| self.new_epoch(window, ack.now));
         // RFC9438 §4.2: the target is the curve one round trip ahead.
         // Before the first sample the smallest round trip is the greatest time, which stands for none.
         let ahead = if ack.min_rtt == Time::MAX { Time::ZERO } else { ack.min_rtt };
@@ -117,7 +117,7 @@ impl Cubic {
         let cubic = ((target - window.cwnd) / window.cwnd).max(0.01 / window.cwnd);
         // Everything that has cut the window since has cut Reno's as well.
         epoch.friendly = epoch.friendly.min(window.cwnd);
-        epoch.friendly += self.slope(epoch.friendly) * acked / window.cwnd;
+        epoch.friendly += self.friendly_slope(epoch.friendly) * acked / window.cwnd;
         // RFC 9438 §4.3: never below the window that Reno would have.
         window.cwnd = (window.cwnd + cubic * acked).max(epoch.friendly);
         self.epoch = Some(epoch);
@@ -144,21 +144,21 @@ impl CongestionControl for Cubic {
         Cubic { params: params.clone(), w_max: 0.0, prior: f64::INFINITY, epoch: None, train }
     }
 
-    fn acknowledged(&mut self, window: &mut Window, ack: &Ack) {
+    fn handle_ack(&mut self, window: &mut Window, ack: &Ack) {
         if window.slow_start() && self.train.is_over(window.cwnd, ack) {
             window.ssthresh = window.cwnd;
         }
     }
 
-    fn grow(&mut self, window: &mut Window, ack: &Ack) {
+    fn grow_window(&mut self, window: &mut Window, ack: &Ack) {
         let left = window.grow_slowly(ack.acked);
         if left > 0.0 {
-            self.avoid(window, ack, left);
+            self.avoid_congestion(window, ack, left);
         }
     }
 
     // RFC9438 §4.6
-    fn lost(&mut self, window: &Window, _: f64, _: Time) -> f64 {
+    fn window_after_loss(&mut self, window: &Window, _: f64, _: Time) -> f64 {
         let (cwnd, beta) = (window.cwnd, self.params.beta);
         // RFC9438 §4.7
         let yields = self.params.fast_convergence && cwnd < self.w_max;
@@ -170,11 +170,11 @@ impl CongestionControl for Cubic {
     }
 
     fn timed_out(&mut self, window: &Window, flight: f64, now: Time) -> f64 {
-        let ssthresh = self.lost(window, flight, now);
+        let ssthresh = self.window_after_loss(window, flight, now);
         if self.params.dialect == Dialect::Linux419 {
             // Linux, `bictcp_reset`.
             self.w_max = 0.0;
-            self.train.restart(now);
+            self.train.restart_train(now);
         }
         ssthresh
     }
@@ -197,12 +197,12 @@ impl Train {
         Train { kind, start: now, last: now, end: 0, rtt: Time::MAX, samples: 0 }
     }
 
-    fn restart(&mut self, now: Time) {
+    fn restart_train(&mut self, now: Time) {
         *self = Train::new(self.kind, now);
     }
 
     /// A time, rounded to the clock's ticks.
-    fn ticks(&self, time: Time) -> Time {
+    fn round_to_ticks(&self, time: Time) -> Time {
         let tick = if self.kind == HyStart::Linux419 { Time::ms(1) } else { Time::us(1) };
         Time(time.0 / tick.0 * tick.0)
     }
@@ -212,7 +212,7 @@ impl Train {
         if self.kind == HyStart::Off {
             return false;
         }
-        let now = self.ticks(ack.now);
+        let now = self.round_to_ticks(ack.now);
         if ack.una >= self.end {
             let end = ack.next;
             *self = Train { start: now, last: now, end, rtt: Time::MAX, samples: 0, kind: self.kind };
@@ -223,10 +223,10 @@ impl Train {
         }
         let min = match self.kind {
             // Kept in 1/8 ms there, at least one of these.
-            HyStart::Linux419 => self.ticks(ack.min_rtt).max(Time::us(125)),
+            HyStart::Linux419 => self.round_to_ticks(ack.min_rtt).max(Time::us(125)),
             _ => ack.min_rtt,
         };
-        self.is_stretched(now, self.ticks(Time(min.0 / 2))) || self.is_late(ack, min)
+        self.is_stretched(now, self.round_to_ticks(Time(min.0 / 2))) || self.is_late(ack, min)
     }
 
     fn is_stretched(&mut self, now: Time, limit: Time) -> bool {
@@ -250,14 +250,14 @@ impl Train {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{ack, control};
+    use super::super::tests::{plain_ack, test_control};
     use super::*;
 
     /// Windows at whole seconds after a cut at `w_max`, acknowledgement by acknowledgement at 100 ms.
-    fn curve(w_max: f64, seconds: u64) -> Vec<f64> {
-        let mut cubic = control::<Cubic>(1 << 40, |_| ());
+    fn window_curve(w_max: f64, seconds: u64) -> Vec<f64> {
+        let mut cubic = test_control::<Cubic>(1 << 40, |_| ());
         let mut window = Window { cwnd: w_max, ssthresh: w_max };
-        window.cwnd = cubic.lost(&window, w_max, Time::ZERO);
+        window.cwnd = cubic.window_after_loss(&window, w_max, Time::ZERO);
         window.ssthresh = window.cwnd;
         let mut curve = vec![window.cwnd];
         let rtt = Time::ms(100);
@@ -267,7 +267,7 @@ mod tests {
                 let packets = window.cwnd as u32;
                 for i in 0..packets {
                     let now = now + Time(rtt.0 / u64::from(packets) * u64::from(i));
-                    cubic.grow(&mut window, &Ack { now, srtt: rtt, min_rtt: rtt, ..ack() });
+                    cubic.grow_window(&mut window, &Ack { now, srtt: rtt, min_rtt: rtt, ..plain_ack() });
                 }
             }
             curve.push(window.cwnd);
@@ -279,10 +279,10 @@ mod tests {
     fn follows_the_published_curve() {
         let window = Window { cwnd: 1000.0, ssthresh: 1000.0 };
         for (w_max, k) in [(100.0, 4.217), (1000.0, 9.086)] {
-            let mut cubic = control::<Cubic>(1 << 40, |_| ());
-            let cut = cubic.lost(&Window { cwnd: w_max, ..window }, w_max, Time::ZERO);
+            let mut cubic = test_control::<Cubic>(1 << 40, |_| ());
+            let cut = cubic.window_after_loss(&Window { cwnd: w_max, ..window }, w_max, Time::ZERO);
             assert!((cut - 0.7 * w_max).abs() < 1e-9);
-            let epoch = cubic.epoch(&Window { cwnd: cut, ssthresh: cut }, Time::ZERO);
+            let epoch = cubic.new_epoch(&Window { cwnd: cut, ssthresh: cut }, Time::ZERO);
             assert!((epoch.k - k).abs() < 1e-3 && epoch.origin == w_max, "{epoch:?}");
             let at = |t: f64| epoch.origin + 0.4 * (t - epoch.k) * (t - epoch.k) * (t - epoch.k);
             let points: &[(f64, f64)] = match w_max {
@@ -292,7 +292,7 @@ mod tests {
             points.iter().for_each(|(t, w)| assert!((at(*t) - w).abs() < 0.06, "W({t}) = {}", at(*t)));
         }
         // The machine's windows: Reno is slower at 100 ms and W 1000, so the curve decides.
-        let walked = curve(1000.0, 12);
+        let walked = window_curve(1000.0, 12);
         for (t, expected) in [(0, 700.0), (1, 788.6), (2, 857.7), (9, 1000.0), (12, 1000.0 + 0.4 * 24.74)] {
             assert!((walked[t] - expected).abs() < 0.01 * expected, "W({t}) = {}", walked[t]);
         }
@@ -300,25 +300,25 @@ mod tests {
 
     #[test]
     fn a_window_that_did_not_reach_the_last_maximum_yields() {
-        let mut cubic = control::<Cubic>(1 << 40, |_| ());
-        cubic.lost(&Window { cwnd: 100.0, ssthresh: 50.0 }, 100.0, Time::ZERO);
+        let mut cubic = test_control::<Cubic>(1 << 40, |_| ());
+        cubic.window_after_loss(&Window { cwnd: 100.0, ssthresh: 50.0 }, 100.0, Time::ZERO);
         assert_eq!(cubic.w_max, 100.0);
-        cubic.lost(&Window { cwnd: 90.0, ssthresh: 50.0 }, 90.0, Time::ZERO);
+        cubic.window_after_loss(&Window { cwnd: 90.0, ssthresh: 50.0 }, 90.0, Time::ZERO);
         assert_eq!(cubic.w_max, 0.85 * 90.0);
     }
 
     #[test]
     fn in_a_datacenter_it_is_aimd() {
-        let mut cubic = control::<Cubic>(1 << 40, |_| ());
+        let mut cubic = test_control::<Cubic>(1 << 40, |_| ());
         let mut window = Window { cwnd: 275.0, ssthresh: 275.0 };
-        window.cwnd = cubic.lost(&window, 275.0, Time::ZERO);
+        window.cwnd = cubic.window_after_loss(&window, 275.0, Time::ZERO);
         window.ssthresh = window.cwnd;
         let (mut now, mut rounds) = (Time::ZERO, 0);
         while window.cwnd < 275.0 {
             // 12 us is a packet at 1 Gb/s: with a standing queue the round trip is that of the window.
             let rtt = Time::us(12) * (window.cwnd as u64);
             for _ in 0..window.cwnd as u32 {
-                cubic.grow(&mut window, &Ack { now, min_rtt: Time::us(300), ..ack() });
+                cubic.grow_window(&mut window, &Ack { now, min_rtt: Time::us(300), ..plain_ack() });
             }
             (now, rounds) = (now + rtt, rounds + 1);
         }
@@ -327,14 +327,14 @@ mod tests {
 
     #[test]
     fn what_somebody_else_takes_from_the_window_stays_taken() {
-        let mut cubic = control::<Cubic>(1 << 40, |_| ());
+        let mut cubic = test_control::<Cubic>(1 << 40, |_| ());
         let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
-        window.cwnd = cubic.lost(&window, 100.0, Time::ZERO);
+        window.cwnd = cubic.window_after_loss(&window, 100.0, Time::ZERO);
         window.ssthresh = window.cwnd;
-        (0..5000).for_each(|_| cubic.grow(&mut window, &ack()));
+        (0..5000).for_each(|_| cubic.grow_window(&mut window, &plain_ack()));
         (window.cwnd, window.ssthresh) = (window.cwnd / 2.0, 2.0);
         let halved = window.cwnd;
-        cubic.grow(&mut window, &ack());
+        cubic.grow_window(&mut window, &plain_ack());
         assert!(window.cwnd - halved <= 0.5, "half a window a round trip: {halved}, then {}", window.cwnd);
     }
 
@@ -344,8 +344,10 @@ mod tests {
             let mut train = Train::new(kind, Time::ZERO);
             (0..40u32).find(|&i| {
                 let now = Time::ms(5) + gap * u64::from(i);
-                train
-                    .is_over(cwnd, &Ack { now, una: 1 + i, next: 200 + i, rtt: Some(Time::us(300)), ..ack() })
+                train.is_over(
+                    cwnd,
+                    &Ack { now, una: 1 + i, next: 200 + i, rtt: Some(Time::us(300)), ..plain_ack() },
+                )
             })
         };
         assert_eq!(over(HyStart::Ideal, Time::us(12), 20.0), Some(13), "156 us, more than half of 300");

@@ -5,7 +5,7 @@
 
 use super::dctcp::fixed_cut;
 use super::l2dct::{fixed_power, weights::STEPS};
-use super::marks::{Arithmetic, MarkedShare, power};
+use super::marks::{Arithmetic, MarkedShare, exact_power};
 use super::{Ack, CongestionControl, Flow, Window};
 use crate::endpoint::TransportInfo;
 use crate::probes::{self, Sink};
@@ -46,7 +46,7 @@ headway_params::params! {
 }
 
 impl ByPreset for D2tcpParams {
-    fn of(_: Preset) -> Self {
+    fn from_preset(_: Preset) -> Self {
         D2tcpParams::default()
     }
 }
@@ -80,8 +80,8 @@ impl D2tcp {
     }
 
     /// Urgency in eighths, from whole packets and microseconds, within the rows of the table of powers.
-    fn eighths(&self, window: &Window, ack: &Ack) -> u32 {
-        let [least, most] = [self.params.d_min, self.params.d_max].map(eighths);
+    fn urgency_in_eighths(&self, window: &Window, ack: &Ack) -> u32 {
+        let [least, most] = [self.params.d_min, self.params.d_max].map(nearest_eighth);
         let Some(deadline) = self.deadline else { return 8 };
         // Whole microseconds, as in the kernel's program: less than one counts as passed.
         let available = deadline.saturating_sub(ack.now).0 / MICROSECOND;
@@ -105,7 +105,7 @@ impl D2tcp {
 const MICROSECOND: u64 = Time::us(1).0;
 
 /// The eighth nearest to an urgency, of those that the table of powers has.
-pub fn eighths(urgency: f64) -> u32 {
+pub fn nearest_eighth(urgency: f64) -> u32 {
     // An urgency of nothing would make the penalty one, whatever alpha is.
     ((urgency * 8.0 + 0.5) as u32).clamp(1, STEPS)
 }
@@ -133,27 +133,27 @@ impl CongestionControl for D2tcp {
         D2tcp { share, params: params.clone(), packets: flow.packets, deadline: flow.deadline }
     }
 
-    fn probe(&self, found: &mut Sink<'_>) {
+    fn probe_values(&self, found: &mut Sink<'_>) {
         found(&probes::ALPHA, self.share.alpha());
     }
 
-    fn acknowledged(&mut self, _: &mut Window, ack: &Ack) {
-        self.share.count(ack);
+    fn handle_ack(&mut self, _: &mut Window, ack: &Ack) {
+        self.share.count_ack(ack);
     }
 
-    fn grow(&mut self, window: &mut Window, ack: &Ack) {
-        window.grow(ack.acked, 1.0);
+    fn grow_window(&mut self, window: &mut Window, ack: &Ack) {
+        window.grow_reno(ack.acked, 1.0);
     }
 
     // D2TCP §3.2
-    fn marked(&mut self, window: &Window, ack: &Ack) -> f64 {
+    fn window_after_mark(&mut self, window: &Window, ack: &Ack) -> f64 {
         match self.params.arithmetic {
             Arithmetic::Exact => {
-                let penalty = power(self.share.alpha(), self.urgency(window, ack));
+                let penalty = exact_power(self.share.alpha(), self.urgency(window, ack));
                 window.cwnd * (1.0 - penalty / 2.0)
             }
             Arithmetic::Fixed => {
-                let urgency = f64::from(self.eighths(window, ack)) / 8.0;
+                let urgency = f64::from(self.urgency_in_eighths(window, ack)) / 8.0;
                 fixed_cut(window.cwnd, fixed_power(urgency, self.share.units()))
             }
         }
@@ -162,12 +162,12 @@ impl CongestionControl for D2tcp {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{ack, control, flow};
+    use super::super::tests::{plain_ack, test_control, test_flow};
     use super::*;
 
-    fn d2tcp(packets: u64, deadline: Option<Time>) -> D2tcp {
+    fn d2tcp_with(packets: u64, deadline: Option<Time>) -> D2tcp {
         let params = D2tcpParams { alpha_init: 0.25, ..D2tcpParams::default() };
-        let flow = Flow { deadline, ..flow(packets * 1460) };
+        let flow = Flow { deadline, ..test_flow(packets * 1460) };
         D2tcp::new(&params, &ConnectionParams::default(), &flow)
     }
 
@@ -177,9 +177,9 @@ mod tests {
         // `ack()` has `una` 1, so that 101 packets leave 100.
         // 100 packets left at W = 20 and 300 us: 6.67 round trips, 2 ms.
         let cut = |deadline: Option<Time>| {
-            let mut d2tcp = d2tcp(101, deadline);
-            let d = d2tcp.urgency(&window, &ack());
-            (d, 1.0 - d2tcp.marked(&window, &ack()) / window.cwnd)
+            let mut d2tcp = d2tcp_with(101, deadline);
+            let d = d2tcp.urgency(&window, &plain_ack());
+            (d, 1.0 - d2tcp.window_after_mark(&window, &plain_ack()) / window.cwnd)
         };
         assert_eq!(cut(None), (1.0, 0.125));
         assert_eq!(cut(Some(Time::ms(4))), (0.5, 0.25));
@@ -194,23 +194,24 @@ mod tests {
         let window = Window { cwnd: 20.0, ssthresh: 10.0 };
         // Deadlines of 0.1 to 19.9 ms: from beyond the largest urgency to beyond the smallest.
         for tenths in 1..200u64 {
-            let mut d2tcp = d2tcp(101, Some(Time::us(100 * tenths)));
-            let (exact, rounded) = (d2tcp.urgency(&window, &ack()), d2tcp.eighths(&window, &ack()));
+            let mut d2tcp = d2tcp_with(101, Some(Time::us(100 * tenths)));
+            let (exact, rounded) =
+                (d2tcp.urgency(&window, &plain_ack()), d2tcp.urgency_in_eighths(&window, &plain_ack()));
             // Half of an eighth: rounding to the nearest errs by no more.
             assert!((exact - f64::from(rounded) / 8.0).abs() <= 1.0 / 16.0, "{exact} {rounded}");
             d2tcp.params.arithmetic = Arithmetic::Fixed;
-            let cut = d2tcp.marked(&window, &ack());
+            let cut = d2tcp.window_after_mark(&window, &plain_ack());
             assert!((14.0..=20.0).contains(&cut) && cut.fract() == 0.0, "{cut}");
         }
-        assert_eq!(d2tcp(101, None).eighths(&window, &ack()), 8);
+        assert_eq!(d2tcp_with(101, None).urgency_in_eighths(&window, &plain_ack()), 8);
     }
 
     #[test]
     fn a_passed_deadline_is_what_the_parameter_says() {
         let window = Window { cwnd: 20.0, ssthresh: 10.0 };
-        let late = Ack { now: Time::ms(2), ..ack() };
+        let late = Ack { now: Time::ms(2), ..plain_ack() };
         for (word, d) in [(Expired::Neutral, 1.0), (Expired::Patient, 0.5), (Expired::Urgent, 2.0)] {
-            let mut d2tcp = control::<D2tcp>(1_000_000, |p| p.on_expired = word);
+            let mut d2tcp = test_control::<D2tcp>(1_000_000, |p| p.on_expired = word);
             d2tcp.deadline = Some(Time::ms(1));
             assert_eq!(d2tcp.urgency(&window, &late), d);
         }

@@ -25,7 +25,7 @@ headway_params::params! {
 }
 
 impl ByPreset for DctcpParams {
-    fn of(preset: Preset) -> Self {
+    fn from_preset(preset: Preset) -> Self {
         let arithmetic = match preset {
             // Whole 1/1024 are Linux's; the other presets stand for no kernel.
             Preset::PaperNs2 | Preset::Datacenter => Arithmetic::Exact,
@@ -64,20 +64,20 @@ impl CongestionControl for Dctcp {
         Dctcp { share, arithmetic: params.arithmetic }
     }
 
-    fn probe(&self, found: &mut Sink<'_>) {
+    fn probe_values(&self, found: &mut Sink<'_>) {
         found(&probes::ALPHA, self.share.alpha());
     }
 
-    fn acknowledged(&mut self, _: &mut Window, ack: &Ack) {
-        self.share.count(ack);
+    fn handle_ack(&mut self, _: &mut Window, ack: &Ack) {
+        self.share.count_ack(ack);
     }
 
-    fn grow(&mut self, window: &mut Window, ack: &Ack) {
-        window.grow(ack.acked, 1.0);
+    fn grow_window(&mut self, window: &mut Window, ack: &Ack) {
+        window.grow_reno(ack.acked, 1.0);
     }
 
     // RFC8257 §3.3 step 9
-    fn marked(&mut self, window: &Window, _: &Ack) -> f64 {
+    fn window_after_mark(&mut self, window: &Window, _: &Ack) -> f64 {
         match self.arithmetic {
             Arithmetic::Exact => window.cwnd * (1.0 - self.share.alpha() / 2.0),
             Arithmetic::Fixed => fixed_cut(window.cwnd, self.share.units()),
@@ -94,7 +94,7 @@ pub(super) fn fixed_cut(cwnd: f64, units: u32) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{ack, control};
+    use super::super::tests::{plain_ack, test_control};
     use super::*;
 
     #[test]
@@ -102,22 +102,22 @@ mod tests {
         let window = Window { cwnd: 45.0, ssthresh: 10.0 };
         // All marked is a half, as for a loss; nothing marked leaves the window alone.
         for (alpha, target) in [(1.0, 22.5), (0.2, 40.5), (0.0, 45.0)] {
-            let mut dctcp = control::<Dctcp>(1_000_000, |p| p.alpha_init = alpha);
-            assert_eq!(dctcp.marked(&window, &ack()), target);
+            let mut dctcp = test_control::<Dctcp>(1_000_000, |p| p.alpha_init = alpha);
+            assert_eq!(dctcp.window_after_mark(&window, &plain_ack()), target);
         }
-        let mut fixed = control::<Dctcp>(1_000_000, |p| {
+        let mut fixed = test_control::<Dctcp>(1_000_000, |p| {
             (p.alpha_init, p.arithmetic) = (0.2, Arithmetic::Fixed);
         });
-        assert_eq!(fixed.marked(&window, &ack()), 41.0, "45 - (45 x 204 >> 11)");
+        assert_eq!(fixed.window_after_mark(&window, &plain_ack()), 41.0, "45 - (45 x 204 >> 11)");
     }
 
     #[test]
     fn alpha_is_brought_up_to_date_before_a_cut_on_the_same_acknowledgement() {
         // With a gain of a half, one marked acknowledgement takes alpha from 0 to a half.
-        let mut dctcp = control::<Dctcp>(1_000_000, |p| (p.g, p.alpha_init) = (0.5, 0.0));
+        let mut dctcp = test_control::<Dctcp>(1_000_000, |p| (p.g, p.alpha_init) = (0.5, 0.0));
         let mut window = Window { cwnd: 10.0, ssthresh: 5.0 };
-        let marked = super::super::Ack { ece: true, ..ack() };
-        dctcp.acknowledged(&mut window, &marked);
-        assert_eq!(dctcp.marked(&window, &marked), 7.5, "alpha is 1/2 by now");
+        let marked = super::super::Ack { ece: true, ..plain_ack() };
+        dctcp.handle_ack(&mut window, &marked);
+        assert_eq!(dctcp.window_after_mark(&window, &marked), 7.5, "alpha is 1/2 by now");
     }
 }

@@ -9,16 +9,16 @@ use headway_units::Time;
 pub(crate) trait Controller: Send {
     fn uses_marks(&self) -> bool;
     fn packet_lost(&mut self, window: &Window, lost: &LostPacket, now: Time);
-    fn acknowledged(&mut self, window: &mut Window, ack: &Ack);
-    fn grow(&mut self, window: &mut Window, ack: &Ack);
-    fn marked(&mut self, window: &Window, ack: &Ack) -> f64;
-    fn lost(&mut self, window: &Window, flight: f64, now: Time) -> f64;
+    fn handle_ack(&mut self, window: &mut Window, ack: &Ack);
+    fn grow_window(&mut self, window: &mut Window, ack: &Ack);
+    fn window_after_mark(&mut self, window: &Window, ack: &Ack) -> f64;
+    fn window_after_loss(&mut self, window: &Window, flight: f64, now: Time) -> f64;
     fn timed_out(&mut self, window: &Window, flight: f64, now: Time) -> f64;
     fn timed_out_again(&mut self, now: Time);
-    fn recovered(&mut self, window: &mut Window, now: Time);
-    fn probe(&self, found: &mut Sink<'_>);
-    fn shown(&self) -> f64;
-    fn gap(&self) -> Option<Time>;
+    fn finish_recovery(&mut self, window: &mut Window, now: Time);
+    fn probe_values(&self, found: &mut Sink<'_>);
+    fn shown_value(&self) -> f64;
+    fn packet_gap(&self) -> Option<Time>;
 }
 
 impl<C: CongestionControl> Controller for C {
@@ -28,17 +28,17 @@ impl<C: CongestionControl> Controller for C {
     fn packet_lost(&mut self, window: &Window, lost: &LostPacket, now: Time) {
         CongestionControl::packet_lost(self, window, lost, now);
     }
-    fn acknowledged(&mut self, window: &mut Window, ack: &Ack) {
-        CongestionControl::acknowledged(self, window, ack);
+    fn handle_ack(&mut self, window: &mut Window, ack: &Ack) {
+        CongestionControl::handle_ack(self, window, ack);
     }
-    fn grow(&mut self, window: &mut Window, ack: &Ack) {
-        CongestionControl::grow(self, window, ack);
+    fn grow_window(&mut self, window: &mut Window, ack: &Ack) {
+        CongestionControl::grow_window(self, window, ack);
     }
-    fn marked(&mut self, window: &Window, ack: &Ack) -> f64 {
-        CongestionControl::marked(self, window, ack)
+    fn window_after_mark(&mut self, window: &Window, ack: &Ack) -> f64 {
+        CongestionControl::window_after_mark(self, window, ack)
     }
-    fn lost(&mut self, window: &Window, flight: f64, now: Time) -> f64 {
-        CongestionControl::lost(self, window, flight, now)
+    fn window_after_loss(&mut self, window: &Window, flight: f64, now: Time) -> f64 {
+        CongestionControl::window_after_loss(self, window, flight, now)
     }
     fn timed_out(&mut self, window: &Window, flight: f64, now: Time) -> f64 {
         CongestionControl::timed_out(self, window, flight, now)
@@ -46,17 +46,17 @@ impl<C: CongestionControl> Controller for C {
     fn timed_out_again(&mut self, now: Time) {
         CongestionControl::timed_out_again(self, now);
     }
-    fn recovered(&mut self, window: &mut Window, now: Time) {
-        CongestionControl::recovered(self, window, now);
+    fn finish_recovery(&mut self, window: &mut Window, now: Time) {
+        CongestionControl::finish_recovery(self, window, now);
     }
-    fn probe(&self, found: &mut Sink<'_>) {
-        CongestionControl::probe(self, found);
+    fn probe_values(&self, found: &mut Sink<'_>) {
+        CongestionControl::probe_values(self, found);
     }
-    fn shown(&self) -> f64 {
-        CongestionControl::shown(self)
+    fn shown_value(&self) -> f64 {
+        CongestionControl::shown_value(self)
     }
-    fn gap(&self) -> Option<Time> {
-        CongestionControl::gap(self)
+    fn packet_gap(&self) -> Option<Time> {
+        CongestionControl::packet_gap(self)
     }
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Controllers {
 }
 
 impl Controllers {
-    pub(crate) fn of<C: CongestionControl>(params: &TcpParams<C::Params>) -> Self {
+    pub(crate) fn for_transport<C: CongestionControl>(params: &TcpParams<C::Params>) -> Self {
         let own = params.control.clone();
         Controllers {
             // The parameters move into the closure, so that nothing else of the machine depends on their type.
@@ -101,7 +101,7 @@ impl Controllers {
     }
 
     /// Makes the controller of a message, or of a subflow.
-    pub(crate) fn make(&self, flow: &Flow) -> Box<dyn Controller> {
+    pub(crate) fn make_controller(&self, flow: &Flow) -> Box<dyn Controller> {
         (self.make)(&self.connection, flow)
     }
 }

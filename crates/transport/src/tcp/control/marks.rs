@@ -16,7 +16,7 @@ headway_params::choice! {
 pub(super) const UNIT: u32 = 1024;
 
 /// `base` to the power of `exponent`; the first power is exact.
-pub(super) fn power(base: f64, exponent: f64) -> f64 {
+pub(super) fn exact_power(base: f64, exponent: f64) -> f64 {
     // DCTCP's own exponent: it must not depend on how a library rounds.
     if exponent == 1.0 { base } else { libm::pow(base, exponent) }
 }
@@ -49,20 +49,20 @@ impl MarkedShare {
     }
 
     /// Counts an acknowledgement, and ends the window if it is the first of the next.
-    pub(super) fn count(&mut self, ack: &Ack) {
+    pub(super) fn count_ack(&mut self, ack: &Ack) {
         self.delivered += ack.delivered;
         if ack.ece {
             self.marked += ack.delivered;
         }
         // RFC 8257 §3.3: once per window of data, that is per round trip.
         if ack.una > self.window_end {
-            self.update();
+            self.update_alpha();
             (self.delivered, self.marked, self.window_end) = (0, 0, ack.next);
         }
     }
 
     // RFC8257 §3.3 step 7
-    fn update(&mut self) {
+    fn update_alpha(&mut self) {
         self.alpha = match self.arithmetic {
             Arithmetic::Exact => {
                 // A window may end without a delivery, if its packets were counted by SACK before.
@@ -85,17 +85,17 @@ impl MarkedShare {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::ack;
+    use super::super::tests::plain_ack;
     use super::*;
 
     /// Alpha after each of `windows` windows of 16 packets of which `marked` are marked.
-    fn run(arithmetic: Arithmetic, initial: f64, windows: u32, marked: u32) -> Vec<f64> {
+    fn alphas_after(arithmetic: Arithmetic, initial: f64, windows: u32, marked: u32) -> Vec<f64> {
         let mut share = MarkedShare::new(1.0 / 16.0, initial, arithmetic);
         let window = |w: u32| {
             for i in 0..16 {
                 // The first acknowledgement of a window ends the one before it.
                 let una = w * 16 + i + 1;
-                share.count(&Ack { una, next: w * 16 + 16 + i, ece: i < marked, ..ack() });
+                share.count_ack(&Ack { una, next: w * 16 + 16 + i, ece: i < marked, ..plain_ack() });
             }
             share.alpha()
         };
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn relaxes_by_a_sixteenth_a_window() {
-        let alphas = run(Arithmetic::Exact, 1.0, 60, 0);
+        let alphas = alphas_after(Arithmetic::Exact, 1.0, 60, 0);
         let below = |limit: f64| alphas.iter().position(|&a| a <= limit).expect("it falls") + 1;
         // Reference: 11 windows to a half, 43 to a sixteenth.
         assert_eq!((below(0.5), below(1.0 / 16.0)), (11, 43));
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn settles_at_the_share_of_marked_packets() {
         for arithmetic in [Arithmetic::Exact, Arithmetic::Fixed] {
-            let last = run(arithmetic, 1.0, 300, 4).pop().expect("windows");
+            let last = alphas_after(arithmetic, 1.0, 300, 4).pop().expect("windows");
             // In fixed-point arithmetic it stops up to 15/1024 above, where a sixteenth of it rounds to what is added.
             assert!((last - 0.25).abs() < 0.016, "{last}");
         }
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn fixed_point_snaps_to_zero() {
-        let alphas = run(Arithmetic::Fixed, 1.0, 80, 0);
+        let alphas = alphas_after(Arithmetic::Fixed, 1.0, 80, 0);
         assert_eq!(alphas.last(), Some(&0.0));
         let smallest = alphas.iter().copied().filter(|&a| a > 0.0).fold(1.0, f64::min);
         // 16/1024 still loses one; 15/1024 then falls to 0 at once.

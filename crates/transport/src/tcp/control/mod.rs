@@ -70,7 +70,7 @@ impl Window {
     }
 
     /// Reno's growth with `increase` packets a round trip instead of one. RFC 5681 §3.1
-    pub fn grow(&mut self, acked: u32, increase: f64) {
+    pub fn grow_reno(&mut self, acked: u32, increase: f64) {
         let left = self.grow_slowly(acked);
         if left > 0.0 {
             // Each acknowledged packet adds its part, so that a whole window of them adds `increase`.
@@ -207,7 +207,7 @@ pub trait CongestionControl: Send + Sized + 'static {
 
     /// Round trips at most until the window of a message of `packets` packets fills any path, from `initial` packets on.
     /// A window doubles in slow start, unless a controller has none.
-    fn rounds(packets: u64, initial: u64) -> u64 {
+    fn rounds_to_fill(packets: u64, initial: u64) -> u64 {
         // One round more than full doublings, for the part of a window that is left.
         u64::from((packets / initial).checked_ilog2().map_or(0, |log| log + 1))
     }
@@ -228,30 +228,30 @@ pub trait CongestionControl: Send + Sized + 'static {
     }
 
     /// Accounting, whatever the connection goes through.
-    fn acknowledged(&mut self, window: &mut Window, ack: &Ack) {
+    fn handle_ack(&mut self, window: &mut Window, ack: &Ack) {
         let _ = (window, ack);
     }
 
     /// The connection is not held back by losses or marks, and uses all of its window.
-    fn grow(&mut self, window: &mut Window, ack: &Ack);
+    fn grow_window(&mut self, window: &mut Window, ack: &Ack);
 
     /// A mark is echoed, the first since the last was answered by a window of data: the window that is wanted.
-    fn marked(&mut self, window: &Window, ack: &Ack) -> f64 {
+    fn window_after_mark(&mut self, window: &Window, ack: &Ack) -> f64 {
         let _ = ack;
         window.cwnd
     }
 
     /// Losses are found, the first of their window: the threshold, and with it the window, that is wanted.
     /// `flight` is the number of packets in flight, at most a window.
-    fn lost(&mut self, window: &Window, flight: f64, now: Time) -> f64 {
+    fn window_after_loss(&mut self, window: &Window, flight: f64, now: Time) -> f64 {
         let _ = (window, now);
-        half(flight)
+        half_flight(flight)
     }
 
     /// The time-out has expired, for the first time for this data: the threshold that is wanted.
     fn timed_out(&mut self, window: &Window, flight: f64, now: Time) -> f64 {
         // RFC 5681 §3.1: the threshold after a time-out is that of any loss.
-        self.lost(window, flight, now)
+        self.window_after_loss(window, flight, now)
     }
 
     /// The time-out has expired again, and nothing was acknowledged since it did before.
@@ -260,22 +260,22 @@ pub trait CongestionControl: Send + Sized + 'static {
     }
 
     /// All that was lost is repaired; the machine has set the window.
-    fn recovered(&mut self, window: &mut Window, now: Time) {
+    fn finish_recovery(&mut self, window: &mut Window, now: Time) {
         let _ = (window, now);
     }
 
     /// Reports its own values among [`CongestionControl::PROBES`].
-    fn probe(&self, found: &mut Sink<'_>) {
+    fn probe_values(&self, found: &mut Sink<'_>) {
         let _ = found;
     }
 
     /// Quantity of its own that it shows the controllers of other subflows, in addition to window and round trip.
-    fn shown(&self) -> f64 {
+    fn shown_value(&self) -> f64 {
         0.0
     }
 
     /// Time between the starts of two full packets, for controllers that pace.
-    fn gap(&self) -> Option<Time> {
+    fn packet_gap(&self) -> Option<Time> {
         None
     }
 }
@@ -292,7 +292,7 @@ pub trait ControllerVisitor {
     /// Result of a visit.
     type Output;
     /// The work, with the controller as a type.
-    fn visit<C: CongestionControl>(self) -> Self::Output;
+    fn visit_control<C: CongestionControl>(self) -> Self::Output;
 }
 
 /// Time between packets of which `pace` leave in a second; `None` while the pace is unknown.
@@ -302,7 +302,7 @@ fn gap_at(pace: f64) -> Option<Time> {
 }
 
 /// Half of the packets in flight, at least two packets. RFC 5681 §3.1
-pub fn half(flight: f64) -> f64 {
+pub fn half_flight(flight: f64) -> f64 {
     // Of the flight and not of the window: a sender that lacked data had less under way.
     (flight / 2.0).max(2.0)
 }
@@ -312,7 +312,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// An acknowledgement of one packet in the open phase, with nothing special.
-    pub(crate) fn ack() -> Ack<'static> {
+    pub(crate) fn plain_ack() -> Ack<'static> {
         Ack {
             now: Time::ZERO,
             una: 1,
@@ -336,7 +336,7 @@ pub(crate) mod tests {
     }
 
     /// 300 us at 1 Gb/s, over one switch.
-    fn path() -> Path {
+    fn test_path() -> Path {
         // 25 packets of 1500 B fill it: the path of L2DCT's analysis (`analysis.rs`).
         let (base_rtt, max_rtt) = (Time::us(300), Time::ms(2));
         Path {
@@ -350,8 +350,8 @@ pub(crate) mod tests {
     }
 
     /// A message of `bytes` that begins at 0.
-    pub(crate) fn flow(bytes: u64) -> Flow {
-        let packets = headway_packet::Sizes::default().packets(bytes) as u32;
+    pub(crate) fn test_flow(bytes: u64) -> Flow {
+        let packets = headway_packet::Sizes::default().packets_of(bytes) as u32;
         Flow {
             start: Time::ZERO,
             bytes,
@@ -360,30 +360,30 @@ pub(crate) mod tests {
             deadline: None,
             rtt: None,
             entropy: 0,
-            path: path(),
+            path: test_path(),
         }
     }
 
     /// A controller with defaults but for what `set` changes.
-    pub(crate) fn control<C: CongestionControl>(bytes: u64, set: impl Fn(&mut C::Params)) -> C {
+    pub(crate) fn test_control<C: CongestionControl>(bytes: u64, set: impl Fn(&mut C::Params)) -> C {
         let mut params = C::Params::default();
         set(&mut params);
-        C::new(&params, &ConnectionParams::default(), &flow(bytes))
+        C::new(&params, &ConnectionParams::default(), &test_flow(bytes))
     }
 
     #[test]
     fn slow_start_doubles_and_hands_what_is_left_to_avoidance() {
         let mut window = Window { cwnd: 4.0, ssthresh: f64::INFINITY };
-        window.grow(4, 1.0);
+        window.grow_reno(4, 1.0);
         assert_eq!(window.cwnd, 8.0);
         window.ssthresh = 10.0;
-        window.grow(4, 1.0);
+        window.grow_reno(4, 1.0);
         assert_eq!(window.cwnd, 10.2, "two packets to the threshold, two at a tenth");
-        window.grow(0, 1.0);
+        window.grow_reno(0, 1.0);
         assert_eq!(window.cwnd, 10.2);
         // 200 packets at a twentieth are ten packets' worth, over a window of ten to eleven: nearly one.
-        (0..200).for_each(|_| window.grow(1, 0.05));
+        (0..200).for_each(|_| window.grow_reno(1, 0.05));
         assert!((window.cwnd - 11.13).abs() < 0.01, "{}", window.cwnd);
-        assert_eq!((half(3.0), half(11.0)), (2.0, 5.5));
+        assert_eq!((half_flight(3.0), half_flight(11.0)), (2.0, 5.5));
     }
 }

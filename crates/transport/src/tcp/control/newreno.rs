@@ -13,7 +13,7 @@ headway_params::params! {
 }
 
 impl ByPreset for NewRenoParams {
-    fn of(_: Preset) -> Self {
+    fn from_preset(_: Preset) -> Self {
         NewRenoParams {}
     }
 }
@@ -38,8 +38,8 @@ impl CongestionControl for NewReno {
     }
 
     // RFC5681 §3.1
-    fn grow(&mut self, window: &mut Window, ack: &Ack) {
+    fn grow_window(&mut self, window: &mut Window, ack: &Ack) {
         // By all packets that are acknowledged: the limit of two of RFC 3465 §2.3 is left out.
-        window.grow(ack.acked, 1.0);
+        window.grow_reno(ack.acked, 1.0);
     }
 }

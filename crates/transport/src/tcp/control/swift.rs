@@ -50,7 +50,7 @@ headway_params::params! {
 impl ByPreset for SwiftParams {
     const USUAL: Preset = Preset::Datacenter;
 
-    fn of(_: Preset) -> Self {
+    fn from_preset(_: Preset) -> Self {
         SwiftParams::default()
     }
 }
@@ -80,7 +80,7 @@ impl Target {
     }
 
     /// Target in picoseconds, for a window of `cwnd` packets.
-    fn at(&self, cwnd: f64) -> f64 {
+    fn target_delay(&self, cwnd: f64) -> f64 {
         // Beyond `fs_max_cwnd` the term is negative, and would lower the target of the path.
         self.path + (self.alpha / libm::sqrt(cwnd) - self.beta).clamp(0.0, self.range)
     }
@@ -107,7 +107,7 @@ impl Swift {
     }
 
     /// Sets the window. Returns the part of it that the machine keeps in flight.
-    fn set(&mut self, now: Time, before: f64, after: f64) -> f64 {
+    fn set_window(&mut self, now: Time, before: f64, after: f64) -> f64 {
         let after = after.clamp(self.params.min_cwnd, self.params.max_cwnd);
         // Only a decrease starts the wait of a round trip: it may follow an increase at once.
         if after < before {
@@ -118,19 +118,19 @@ impl Swift {
         after.max(1.0)
     }
 
-    fn cut(&mut self, window: f64, now: Time) -> f64 {
+    fn cut_window(&mut self, window: f64, now: Time) -> f64 {
         let cwnd = self.cwnd.unwrap_or(window);
         let factor = if self.may_decrease(now) { 1.0 - self.params.max_mdf } else { 1.0 };
-        self.set(now, cwnd, cwnd * factor)
+        self.set_window(now, cwnd, cwnd * factor)
     }
 
     // Swift §3.4
-    fn expired(&mut self, window: f64, now: Time) {
+    fn count_timeout(&mut self, window: f64, now: Time) {
         self.time_outs += 1;
         if self.time_outs >= self.params.retransmit_reset {
-            self.set(now, window, self.params.min_cwnd);
+            self.set_window(now, window, self.params.min_cwnd);
         } else {
-            self.cut(window, now);
+            self.cut_window(window, now);
         }
     }
 }
@@ -160,7 +160,7 @@ impl CongestionControl for Swift {
     const ROOM: Room = Room::Deep;
 
     /// A packet more each round trip: n of them carry more than n (n + 1) / 2 packets.
-    fn rounds(packets: u64, initial: u64) -> u64 {
+    fn rounds_to_fill(packets: u64, initial: u64) -> u64 {
         (packets * 2).isqrt().min(packets / initial) + 1
     }
 
@@ -176,7 +176,7 @@ impl CongestionControl for Swift {
     }
 
     // Swift §3.1, Algorithm 1
-    fn acknowledged(&mut self, window: &mut Window, ack: &Ack) {
+    fn handle_ack(&mut self, window: &mut Window, ack: &Ack) {
         // Any acknowledgement shows that the path works: only time-outs in a row count.
         self.time_outs = 0;
         self.srtt = ack.srtt;
@@ -184,7 +184,7 @@ impl CongestionControl for Swift {
         let mut wanted = cwnd;
         if let Some(rtt) = ack.rtt {
             // The target of the window before the change, under which the delay was measured.
-            let (delay, target) = (rtt.0 as f64, self.target.at(cwnd));
+            let (delay, target) = (rtt.0 as f64, self.target.target_delay(cwnd));
             if delay < target {
                 // Below one packet Algorithm 1 adds `ai` for each acknowledged packet: divided
                 // by the window it would be huge.
@@ -194,28 +194,28 @@ impl CongestionControl for Swift {
                 wanted *= (1.0 - excess).max(1.0 - self.params.max_mdf);
             }
         }
-        window.cwnd = self.set(ack.now, cwnd, wanted);
+        window.cwnd = self.set_window(ack.now, cwnd, wanted);
     }
 
-    fn grow(&mut self, _: &mut Window, _: &Ack) {}
+    fn grow_window(&mut self, _: &mut Window, _: &Ack) {}
 
-    fn lost(&mut self, window: &Window, _: f64, now: Time) -> f64 {
-        self.cut(window.cwnd, now)
+    fn window_after_loss(&mut self, window: &Window, _: f64, now: Time) -> f64 {
+        self.cut_window(window.cwnd, now)
     }
 
     fn timed_out(&mut self, window: &Window, _: f64, now: Time) -> f64 {
-        self.expired(window.cwnd, now);
+        self.count_timeout(window.cwnd, now);
         // Infinite: Swift does not use slow start, so nothing may end it.
         f64::INFINITY
     }
 
     fn timed_out_again(&mut self, now: Time) {
         // The connection's window has been one packet since the first time-out.
-        self.expired(1.0, now);
+        self.count_timeout(1.0, now);
     }
 
     // Swift §3.2
-    fn gap(&self) -> Option<Time> {
+    fn packet_gap(&self) -> Option<Time> {
         let cwnd = self.cwnd.filter(|cwnd| *cwnd < 1.0)?;
         // With a quarter of a packet, one leaves in four round trips.
         Some(Time((self.srtt.0 as f64 / cwnd) as u64).max(Time(1)))
@@ -224,13 +224,13 @@ impl CongestionControl for Swift {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{ack, control};
+    use super::super::tests::{plain_ack, test_control};
     use super::*;
 
     /// The settings of the published golden values: 100 us of flow scaling between 0.1 and 100 packets, a target of 35 us
     /// at ten packets.
-    fn swift() -> Swift {
-        control(1 << 40, |params: &mut SwiftParams| {
+    fn published_swift() -> Swift {
+        test_control(1 << 40, |params: &mut SwiftParams| {
             // Flow scaling adds 7.06 us at ten packets: with 27.94 that is 35 us.
             params.base_target = Time::ps(27_939_680);
             params.hop_scaling = Time(1);
@@ -239,19 +239,19 @@ mod tests {
     }
 
     /// The window of `cwnd` packets after one acknowledgement that comes after `delay`.
-    fn after(swift: &mut Swift, cwnd: f64, delay: Time) -> f64 {
+    fn window_after(swift: &mut Swift, cwnd: f64, delay: Time) -> f64 {
         swift.cwnd = Some(cwnd);
         swift.decreased = None;
         let mut window = Window { cwnd: cwnd.max(1.0), ssthresh: f64::INFINITY };
-        swift.acknowledged(&mut window, &Ack { rtt: Some(delay), srtt: Time::us(40), ..ack() });
+        swift.handle_ack(&mut window, &Ack { rtt: Some(delay), srtt: Time::us(40), ..plain_ack() });
         assert_eq!(window.cwnd, swift.cwnd.expect("set").max(1.0));
         swift.cwnd.expect("set")
     }
 
     #[test]
     fn flow_scaling_is_that_of_the_published_constants() {
-        let target = swift().target;
-        let scaling = |cwnd| (target.at(cwnd) - target.path) / 1e6;
+        let target = published_swift().target;
+        let scaling = |cwnd| (target.target_delay(cwnd) - target.path) / 1e6;
         for (cwnd, us) in [
             // Beyond both ends of the range, and between them.
             (0.01, 100.0),
@@ -270,29 +270,29 @@ mod tests {
 
     #[test]
     fn the_window_grows_below_the_target_and_gives_way_above_it() {
-        let mut swift = swift();
+        let mut swift = published_swift();
         let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-3, "{found}, not {wanted}");
         // Below the target, above it, and so far above that the largest decrease applies.
-        near(after(&mut swift, 10.0, Time::us(30)), 10.1);
-        near(after(&mut swift, 10.0, Time::us(50)), 7.6);
-        near(after(&mut swift, 10.0, Time::us(200)), 5.0);
+        near(window_after(&mut swift, 10.0, Time::us(30)), 10.1);
+        near(window_after(&mut swift, 10.0, Time::us(50)), 7.6);
+        near(window_after(&mut swift, 10.0, Time::us(200)), 5.0);
         // Below one packet `ai` counts whole: one packet for one acknowledged.
-        near(after(&mut swift, 0.25, Time::us(30)), 1.25);
+        near(window_after(&mut swift, 0.25, Time::us(30)), 1.25);
     }
 
     #[test]
     fn it_gives_way_once_a_round_trip() {
-        let mut swift = swift();
+        let mut swift = published_swift();
         let mut window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
         let mut hear = |at| {
             let (now, rtt) = (Time::us(at), Some(Time::us(200)));
-            swift.acknowledged(&mut window, &Ack { now, rtt, srtt: Time::us(40), ..ack() });
+            swift.handle_ack(&mut window, &Ack { now, rtt, srtt: Time::us(40), ..plain_ack() });
             window.cwnd
         };
         // The smoothed round trip is 40 us: 139 and 179 are within one of the last decrease.
         assert_eq!([100, 139, 140, 179, 180].map(&mut hear), [5.0, 5.0, 2.5, 2.5, 1.25]);
         assert_eq!(
-            swift.lost(&window, 1.0, Time::us(200)),
+            swift.window_after_loss(&window, 1.0, Time::us(200)),
             1.25,
             "a loss of the same round trip takes nothing more"
         );
@@ -300,18 +300,18 @@ mod tests {
 
     #[test]
     fn less_than_a_packet_is_a_pace() {
-        let mut swift = swift();
-        assert_eq!(swift.gap(), None);
-        after(&mut swift, 0.25, Time::us(1_000_000));
+        let mut swift = published_swift();
+        assert_eq!(swift.packet_gap(), None);
+        window_after(&mut swift, 0.25, Time::us(1_000_000));
         swift.cwnd = Some(0.25);
-        assert_eq!(swift.gap(), Some(Time::us(160)));
+        assert_eq!(swift.packet_gap(), Some(Time::us(160)));
         swift.cwnd = Some(1.0);
-        assert_eq!(swift.gap(), None);
+        assert_eq!(swift.packet_gap(), None);
     }
 
     #[test]
     fn time_outs_in_a_row_lead_to_the_smallest_window() {
-        let mut swift = swift();
+        let mut swift = published_swift();
         let window = Window { cwnd: 64.0, ssthresh: f64::INFINITY };
         let mut seen = vec![];
         for n in 0..5 {
@@ -325,19 +325,19 @@ mod tests {
         }
         // `retransmit_reset` is five: the fifth time-out in a row leads to the smallest window.
         assert_eq!(seen, [32.0, 16.0, 8.0, 4.0, 0.001]);
-        after(&mut swift, 0.001, Time::us(30));
+        window_after(&mut swift, 0.001, Time::us(30));
         swift.timed_out(&window, 1.0, Time::ms(9));
         assert_eq!(swift.cwnd, Some(0.5005), "an acknowledgement starts the count anew");
     }
 
     #[test]
     fn the_target_follows_the_path_where_nobody_says_it() {
-        let swift = control::<Swift>(1 << 40, |_| ());
+        let swift = test_control::<Swift>(1 << 40, |_| ());
         // 300 us and one switch.
         assert_eq!(swift.target.path, 375e6 + 375e6 / 6.55);
         assert_eq!(swift.target.range, 5.0 * 375e6);
         // Without hop scaling, whatever it would be.
-        let flat = control::<Swift>(1 << 40, |params: &mut SwiftParams| {
+        let flat = test_control::<Swift>(1 << 40, |params: &mut SwiftParams| {
             (params.hops, params.hop_scaling) = (false, Time::us(3));
         });
         assert_eq!((flat.target.path, flat.target.range), (375e6, 5.0 * 375e6));

@@ -23,7 +23,7 @@ headway_params::params! {
 }
 
 impl ByPreset for VegasParams {
-    fn of(_: Preset) -> Self {
+    fn from_preset(_: Preset) -> Self {
         VegasParams::default()
     }
 }
@@ -55,12 +55,12 @@ pub struct Vegas {
 }
 
 impl Vegas {
-    fn restart(&mut self, end: u32) {
+    fn restart_round(&mut self, end: u32) {
         (self.smallest, self.samples, self.round_end) = (Time::MAX, 0, end);
     }
 
     // Vegas §III
-    fn decide(&mut self, window: &mut Window) -> Decision {
+    fn decide_round(&mut self, window: &mut Window) -> Decision {
         if self.samples <= FEW {
             return Decision::Reno;
         }
@@ -117,7 +117,7 @@ impl CongestionControl for Vegas {
         }
     }
 
-    fn acknowledged(&mut self, window: &mut Window, ack: &Ack) {
+    fn handle_ack(&mut self, window: &mut Window, ack: &Ack) {
         self.decision = Decision::Hold;
         if let Some(rtt) = ack.rtt {
             // Never zero, so that it can divide.
@@ -128,16 +128,16 @@ impl CongestionControl for Vegas {
         }
         if ack.phase != Phase::Open {
             // The samples of a round with losses are from two windows: it is not judged.
-            self.restart(ack.next);
+            self.restart_round(ack.next);
         } else if ack.acked > 0 && ack.una >= self.round_end {
-            self.decision = self.decide(window);
-            self.restart(ack.next);
+            self.decision = self.decide_round(window);
+            self.restart_round(ack.next);
         }
     }
 
-    fn grow(&mut self, window: &mut Window, ack: &Ack) {
+    fn grow_window(&mut self, window: &mut Window, ack: &Ack) {
         match self.decision {
-            Decision::Reno => window.grow(ack.acked, 1.0),
+            Decision::Reno => window.grow_reno(ack.acked, 1.0),
             Decision::Increase => window.cwnd += 1.0,
             // Slow start goes on inside a round; past the threshold this adds nothing.
             Decision::Hold => _ = window.grow_slowly(ack.acked),
@@ -147,21 +147,21 @@ impl CongestionControl for Vegas {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{ack, control};
+    use super::super::tests::{plain_ack, test_control};
     use super::*;
 
     /// The window after a round of ten samples of `rtt` at a base of 300 us.
-    fn after(window: Window, rtt: Time) -> Window {
-        let mut vegas = control::<Vegas>(1 << 40, |_| ());
+    fn window_after(window: Window, rtt: Time) -> Window {
+        let mut vegas = test_control::<Vegas>(1 << 40, |_| ());
         let mut window = window;
         // Set by hand: ten equal samples would be their own base.
         vegas.base = Time::us(300);
         // The tenth acknowledgement ends the round.
         vegas.round_end = 10;
         for i in 1..=10 {
-            let ack = Ack { una: i, next: 30, rtt: Some(rtt), ..ack() };
-            vegas.acknowledged(&mut window, &ack);
-            vegas.grow(&mut window, &ack);
+            let ack = Ack { una: i, next: 30, rtt: Some(rtt), ..plain_ack() };
+            vegas.handle_ack(&mut window, &ack);
+            vegas.grow_window(&mut window, &ack);
         }
         window
     }
@@ -172,25 +172,25 @@ mod tests {
         // 30 packets, 1 more of queue is 10 us.
         // On both sides of alpha (2) and beta (4), and far beyond: one packet more or less is the most.
         for (queue, cwnd) in [(0, 31.0), (1, 31.0), (2, 30.0), (3, 30.0), (4, 30.0), (5, 29.0), (50, 29.0)] {
-            assert_eq!(after(at, Time::us(300 + 10 * queue)).cwnd, cwnd, "{queue} queued");
+            assert_eq!(window_after(at, Time::us(300 + 10 * queue)).cwnd, cwnd, "{queue} queued");
         }
     }
 
     #[test]
     fn slow_start_ends_when_a_queue_is_seen() {
         let open = Window { cwnd: 30.0, ssthresh: f64::INFINITY };
-        assert_eq!(after(open, Time::us(305)).cwnd, 40.0, "a packet for each");
-        let ended = after(open, Time::us(400));
+        assert_eq!(window_after(open, Time::us(305)).cwnd, 40.0, "a packet for each");
+        let ended = window_after(open, Time::us(400));
         assert_eq!((ended.cwnd, ended.ssthresh), (30.0, 30.0), "40 x 300 / 400, and one more is left of 39");
     }
 
     #[test]
     fn few_samples_are_renos() {
-        let mut vegas = control::<Vegas>(1 << 40, |_| ());
+        let mut vegas = test_control::<Vegas>(1 << 40, |_| ());
         let mut window = Window { cwnd: 2.0, ssthresh: 2.0 };
-        let ack = Ack { rtt: Some(Time::us(300)), ..ack() };
-        vegas.acknowledged(&mut window, &ack);
-        vegas.grow(&mut window, &ack);
+        let ack = Ack { rtt: Some(Time::us(300)), ..plain_ack() };
+        vegas.handle_ack(&mut window, &ack);
+        vegas.grow_window(&mut window, &ack);
         // As Reno: half a packet for one acknowledged in a window of two.
         assert_eq!(window.cwnd, 2.5);
     }

@@ -96,12 +96,12 @@ impl Scale {
     }
 
     /// Queueing delay that windows aim at.
-    pub(in crate::uet) fn target(&self) -> Time {
+    pub(in crate::uet) fn target_delay(&self) -> Time {
         self.target
     }
 
     /// The largest window over a path of this base round trip, in bytes.
-    pub(in crate::uet) fn most(&self, base_rtt: Time) -> i64 {
+    pub(in crate::uet) fn largest_window(&self, base_rtt: Time) -> i64 {
         ((self.nic.bytes_in(base_rtt) as f64 * self.most) as i64).max(self.mtu)
     }
 }
@@ -136,7 +136,7 @@ impl Window {
         let base_rtt = scale.network_rtt;
         Window {
             bytes,
-            most: scale.most(base_rtt),
+            most: scale.largest_window(base_rtt),
             base_rtt,
             average: 0.0,
             increase: 0.0,
@@ -154,12 +154,12 @@ impl Window {
     }
 
     /// Bytes that may be under way.
-    pub(in crate::uet) fn bytes(&self) -> i64 {
+    pub(in crate::uet) fn window_bytes(&self) -> i64 {
         self.bytes
     }
 
     /// The largest number of bytes that may be under way, and the round trip of an empty path.
-    pub(in crate::uet) fn limits(&self) -> (i64, Time) {
+    pub(in crate::uet) fn window_limits(&self) -> (i64, Time) {
         (self.most, self.base_rtt)
     }
 
@@ -169,15 +169,15 @@ impl Window {
     }
 
     /// Shrinks the window for a lost packet of `bytes`. NSCC §2.6
-    pub(in crate::uet) fn lost(&mut self, scale: &Scale, bytes: i64) {
+    pub(in crate::uet) fn shrink_for_loss(&mut self, scale: &Scale, bytes: i64) {
         // Less than a packet would let nothing leave any more.
         self.bytes = (self.bytes - bytes).max(scale.mtu);
     }
 
     /// The shortest round trip so far is that of an empty path. NSCC §2.3
-    fn shortest(&mut self, scale: &Scale, sample: Time) {
+    fn note_shortest(&mut self, scale: &Scale, sample: Time) {
         if sample < self.base_rtt {
-            (self.base_rtt, self.most) = (sample, scale.most(sample));
+            (self.base_rtt, self.most) = (sample, scale.largest_window(sample));
         }
     }
 
@@ -190,7 +190,7 @@ impl Window {
     }
 
     /// Takes in an acknowledgement of `newly` bytes, with the round trip of the packet that it answers if that is known.
-    pub(in crate::uet) fn acked(
+    pub(in crate::uet) fn process_ack(
         &mut self,
         scale: &Scale,
         now: Time,
@@ -203,7 +203,7 @@ impl Window {
         self.ignored += newly;
         let delay = match sample {
             Some(sample) => {
-                self.shortest(scale, sample);
+                self.note_shortest(scale, sample);
                 let delay = sample.saturating_sub(self.base_rtt);
                 self.average_with(scale, delay, marked);
                 delay
@@ -218,12 +218,12 @@ impl Window {
         match (marked, delay >= scale.target) {
             (false, true) => self.increase += scale.fair * newly as f64,
             (false, false) => self.below_target(scale, delay, newly),
-            (true, true) => self.decrease(scale, now),
+            (true, true) => self.decrease_window(scale, now),
             // The path is changed, and nothing else.
             (true, false) => {}
         }
         // Clamped before it divides.
-        self.clamp(scale);
+        self.clamp_window(scale);
         let since = now.saturating_sub(self.last_adjust);
         if self.received > ADJUST_PACKETS * scale.mtu || since > scale.network_rtt {
             self.bytes = self.bytes.saturating_add((self.increase / self.bytes as f64) as i64);
@@ -233,7 +233,7 @@ impl Window {
             }
             (self.increase, self.received) = (0.0, 0);
         }
-        self.clamp(scale);
+        self.clamp_window(scale);
     }
 
     /// Grows in proportion to the distance below the target, or fast on a path that has been empty for a window. NSCC
@@ -250,7 +250,7 @@ impl Window {
     }
 
     /// Shrinks by how far the average is above the target, once a round trip. NSCC §2.2
-    fn decrease(&mut self, scale: &Scale, now: Time) {
+    fn decrease_window(&mut self, scale: &Scale, now: Time) {
         (self.growing, self.empty) = (false, 0);
         let target = scale.target.0 as f64;
         if self.average > target && now.saturating_sub(self.last_decrease) > self.base_rtt {
@@ -260,12 +260,12 @@ impl Window {
         }
     }
 
-    fn clamp(&mut self, scale: &Scale) {
+    fn clamp_window(&mut self, scale: &Scale) {
         self.bytes = self.bytes.max(scale.mtu).min(self.most.max(scale.mtu));
     }
 
     /// Takes in that a packet of `bytes` was trimmed; `last_hop` = in front of a receiver that gives credit itself. NSCC §2.4
-    pub(in crate::uet) fn trimmed(
+    pub(in crate::uet) fn process_trim(
         &mut self,
         scale: &Scale,
         now: Time,
@@ -274,7 +274,7 @@ impl Window {
         in_flight: i64,
     ) {
         if let Some(sample) = sample.filter(|_| scale.base_rtt_on_nack) {
-            self.shortest(scale, sample);
+            self.note_shortest(scale, sample);
         }
         self.ignored += bytes;
         // Trimmed in front of a full queue: it counts as a base round trip of delay.
@@ -283,7 +283,7 @@ impl Window {
         let adapted = self.quick_adapt(scale, now, (true, true), Time::ZERO, in_flight);
         if !adapted && !last_hop {
             self.bytes -= bytes;
-            self.clamp(scale);
+            self.clamp_window(scale);
         }
     }
 
@@ -328,7 +328,7 @@ mod tests {
     const RTT: Time = Time(14_022_720);
     const MTU: i64 = 4150;
 
-    fn scale(gbps: u64, rtt: Time) -> Scale {
+    fn scale_at(gbps: u64, rtt: Time) -> Scale {
         Scale::new(&NsccParams::default(), rtt, Rate::gbps(gbps), (4150, 4086))
     }
 
@@ -341,8 +341,8 @@ mod tests {
             (800, 12_252_840, 9_189_630, 0.011_125_578_72, 166_883.68, 5006.51, 1_837_926),
         ];
         for (gbps, rtt, target, alpha, fair, eta, most) in rates {
-            let scale = scale(gbps, Time(rtt));
-            assert_eq!((scale.target, scale.most(Time(rtt))), (Time(target), most));
+            let scale = scale_at(gbps, Time(rtt));
+            assert_eq!((scale.target, scale.largest_window(Time(rtt))), (Time(target), most));
             assert!((scale.alpha - alpha).abs() < 1e-11, "{}", scale.alpha);
             assert!((scale.fair - fair).abs() < 0.005 && (scale.eta - eta).abs() < 0.005);
         }
@@ -350,8 +350,8 @@ mod tests {
 
     #[test]
     fn the_average_moves_by_an_eightieth() {
-        let scale = scale(100, RTT);
-        let mut window = Window::new(&scale, scale.most(RTT), Time::ZERO);
+        let scale = scale_at(100, RTT);
+        let mut window = Window::new(&scale, scale.largest_window(RTT), Time::ZERO);
         for _ in 0..55 {
             window.average_with(&scale, Time::us(8), false);
         }
@@ -365,15 +365,15 @@ mod tests {
 
     /// A window of half the largest, after acknowledgements of so many packets each for a round trip, with this delay.
     fn after_a_window(delay: Time, marked: bool) -> f64 {
-        let scale = scale(100, RTT);
-        let start = scale.most(RTT) / 2;
+        let scale = scale_at(100, RTT);
+        let start = scale.largest_window(RTT) / 2;
         let mut window = Window::new(&scale, start, Time::ZERO);
         window.average = delay.0 as f64;
         let acks = start / (4 * MTU);
         for i in 0..acks {
             let now = Time(RTT.0 * 10 + RTT.0 * i as u64 / acks as u64 / 2);
             window.last_adjust = now;
-            window.acked(&scale, now, (marked, Some(RTT + delay)), 4 * MTU, start);
+            window.process_ack(&scale, now, (marked, Some(RTT + delay)), 4 * MTU, start);
         }
         (window.bytes - start) as f64 / 4086.0
     }
@@ -393,14 +393,14 @@ mod tests {
 
     #[test]
     fn a_path_that_stays_empty_for_a_window_is_filled_fast() {
-        let scale = scale(100, RTT);
+        let scale = scale_at(100, RTT);
         let mut window = Window::new(&scale, 10 * MTU, Time::ZERO);
         let mut grown = Vec::new();
         for i in 0..5 {
             let before = window.bytes;
             window.last_adjust = Time::us(100 + i);
             window.received = 0;
-            window.acked(&scale, Time::us(100 + i), (false, Some(RTT)), 4 * MTU, 0);
+            window.process_ack(&scale, Time::us(100 + i), (false, Some(RTT)), 4 * MTU, 0);
             grown.push(window.bytes - before);
         }
         let fast = (4.0 * MTU as f64 * 0.25 * scale.alpha * 12e6 / 4.0 / 4086.0) as i64;
@@ -409,33 +409,37 @@ mod tests {
 
     #[test]
     fn after_trimming_the_window_becomes_what_arrives() {
-        let scale = scale(100, RTT);
-        let mut window = Window::new(&scale, scale.most(RTT), Time::ZERO);
-        window.acked(&scale, Time::us(1), (false, Some(RTT)), MTU, 0);
-        window.trimmed(&scale, Time::us(2), (None, false), MTU, 50 * MTU);
-        assert_eq!(window.bytes(), scale.most(RTT) - MTU, "the period goes on: a packet less");
-        window.acked(&scale, Time::us(20), (true, Some(RTT)), 6 * MTU, 40 * MTU);
+        let scale = scale_at(100, RTT);
+        let mut window = Window::new(&scale, scale.largest_window(RTT), Time::ZERO);
+        window.process_ack(&scale, Time::us(1), (false, Some(RTT)), MTU, 0);
+        window.process_trim(&scale, Time::us(2), (None, false), MTU, 50 * MTU);
+        assert_eq!(
+            window.window_bytes(),
+            scale.largest_window(RTT) - MTU,
+            "the period goes on: a packet less"
+        );
+        window.process_ack(&scale, Time::us(20), (true, Some(RTT)), 6 * MTU, 40 * MTU);
         let later = Time::us(1) + RTT + scale.target + Time(1);
-        window.trimmed(&scale, later, (None, false), MTU, 30 * MTU);
-        assert_eq!(window.bytes(), 6 * MTU, "what arrived since the period began");
-        window.acked(&scale, later + Time(1), (true, Some(RTT * 3)), 20 * MTU, 30 * MTU);
-        assert_eq!(window.bytes(), 6 * MTU, "what was sent before does not count");
-        window.trimmed(&scale, later + Time(2), (None, true), MTU, 30 * MTU);
-        assert_eq!(window.bytes(), 6 * MTU, "nor in front of a receiver that gives credit");
+        window.process_trim(&scale, later, (None, false), MTU, 30 * MTU);
+        assert_eq!(window.window_bytes(), 6 * MTU, "what arrived since the period began");
+        window.process_ack(&scale, later + Time(1), (true, Some(RTT * 3)), 20 * MTU, 30 * MTU);
+        assert_eq!(window.window_bytes(), 6 * MTU, "what was sent before does not count");
+        window.process_trim(&scale, later + Time(2), (None, true), MTU, 30 * MTU);
+        assert_eq!(window.window_bytes(), 6 * MTU, "nor in front of a receiver that gives credit");
     }
 
     #[test]
     fn the_shortest_round_trip_is_the_base() {
-        let scale = scale(100, RTT);
-        let mut window = Window::new(&scale, scale.most(RTT), Time::ZERO);
-        window.trimmed(&scale, Time::us(1), (Some(Time::us(9)), false), MTU, MTU);
+        let scale = scale_at(100, RTT);
+        let mut window = Window::new(&scale, scale.largest_window(RTT), Time::ZERO);
+        window.process_trim(&scale, Time::us(1), (Some(Time::us(9)), false), MTU, MTU);
         assert_eq!(window.base_rtt, RTT, "not that of a header");
-        window.acked(&scale, Time::us(2), (false, Some(Time::us(5))), MTU, MTU);
+        window.process_ack(&scale, Time::us(2), (false, Some(Time::us(5))), MTU, MTU);
         assert_eq!((window.base_rtt, window.most), (Time::us(5), 93_750));
-        assert!(window.bytes() <= 93_750);
+        assert!(window.window_bytes() <= 93_750);
         let params = NsccParams { base_rtt_on_nack: true, ..NsccParams::default() };
         let scale = Scale::new(&params, RTT, Rate::gbps(100), (4150, 4086));
-        window.trimmed(&scale, Time::us(3), (Some(Time::us(4)), false), MTU, MTU);
+        window.process_trim(&scale, Time::us(3), (Some(Time::us(4)), false), MTU, MTU);
         assert_eq!(window.base_rtt, Time::us(4));
     }
 }

@@ -46,12 +46,12 @@ impl Credit {
     }
 
     /// Bytes that may leave.
-    pub(in crate::uet) fn bytes(&self) -> i64 {
+    pub(in crate::uet) fn credit_bytes(&self) -> i64 {
         self.bytes
     }
 
     /// A packet leaves.
-    pub(in crate::uet) fn spend(&mut self, bytes: i64) {
+    pub(in crate::uet) fn spend_bytes(&mut self, bytes: i64) {
         self.bytes -= bytes;
     }
 
@@ -62,7 +62,7 @@ impl Credit {
     }
 
     /// A pull arrives; it permits `permitted` bytes in all. RCCC §3.1
-    pub(in crate::uet) fn pulled(&mut self, permitted: u64) {
+    pub(in crate::uet) fn process_pull(&mut self, permitted: u64) {
         // Totals instead of amounts: a pull that was overtaken or repeated permits nothing.
         if permitted > self.permitted {
             let more = i64::try_from(permitted - self.permitted).unwrap_or(i64::MAX);
@@ -74,7 +74,7 @@ impl Credit {
 
     /// Credit wanted in all, in quanta, with `backlog` bytes left to send. A sender that speculates asks for a packet at
     /// least, so that short messages are known of; one of `waiting` messages for its share. RCCC §3.1
-    pub(in crate::uet) fn target(
+    pub(in crate::uet) fn credit_target(
         &self,
         backlog: i64,
         (speculating, mtu): (bool, i64),
@@ -101,31 +101,31 @@ mod tests {
     #[test]
     fn speculation_ends_with_the_first_answer_and_debts_remain() {
         let mut credit = Credit::new(10_000, 20_000);
-        (0..2).for_each(|_| credit.spend(MTU));
-        assert_eq!(credit.bytes(), 1700);
+        (0..2).for_each(|_| credit.spend_bytes(MTU));
+        assert_eq!(credit.credit_bytes(), 1700);
         let mut heard = credit.clone();
         heard.stop_speculating();
-        assert_eq!(heard.bytes(), 0);
-        credit.spend(MTU);
+        assert_eq!(heard.credit_bytes(), 0);
+        credit.spend_bytes(MTU);
         credit.stop_speculating();
-        assert_eq!(credit.bytes(), -2450);
-        credit.pulled(4096);
-        credit.pulled(2048);
-        assert_eq!(credit.bytes(), 1646, "an old pull permits nothing");
-        credit.pulled(1 << 40);
-        assert_eq!(credit.bytes(), 20_000);
+        assert_eq!(credit.credit_bytes(), -2450);
+        credit.process_pull(4096);
+        credit.process_pull(2048);
+        assert_eq!(credit.credit_bytes(), 1646, "an old pull permits nothing");
+        credit.process_pull(1 << 40);
+        assert_eq!(credit.credit_bytes(), 20_000);
     }
 
     #[test]
     fn as_much_is_asked_for_as_is_left_and_fits() {
         let mut credit = Credit::new(10_000, 20_000);
         let told = (false, MTU);
-        assert_eq!(credit.target(10_000, told, 1), 0, "it holds all that it needs");
-        assert_eq!(credit.target(10_000, (true, MTU), 1), 17, "a packet, rounded up");
-        assert_eq!(credit.target(1 << 40, told, 1), 40, "up to what it may hold");
-        assert_eq!(credit.target(1 << 40, told, 2), 20, "half of that");
-        credit.spend(12_000);
-        credit.pulled(2048);
-        assert_eq!(credit.target(1000, told, 1), 12, "2048 + 1000 - 48 = 3000 bytes");
+        assert_eq!(credit.credit_target(10_000, told, 1), 0, "it holds all that it needs");
+        assert_eq!(credit.credit_target(10_000, (true, MTU), 1), 17, "a packet, rounded up");
+        assert_eq!(credit.credit_target(1 << 40, told, 1), 40, "up to what it may hold");
+        assert_eq!(credit.credit_target(1 << 40, told, 2), 20, "half of that");
+        credit.spend_bytes(12_000);
+        credit.process_pull(2048);
+        assert_eq!(credit.credit_target(1000, told, 1), 12, "2048 + 1000 - 48 = 3000 bytes");
     }
 }

@@ -33,7 +33,7 @@ impl Sleek {
     }
 
     /// The round trip of the last probe, if this answers it.
-    pub(in crate::uet) fn answered(&mut self, now: Time, entropy: u32) -> Option<Time> {
+    pub(in crate::uet) fn process_probe_answer(&mut self, now: Time, entropy: u32) -> Option<Time> {
         let (sent, _) = self.probe.take_if(|(_, own)| *own == entropy)?;
         Some(now - sent)
     }
@@ -42,7 +42,7 @@ impl Sleek {
     ///
     /// `beyond` packets have arrived behind a missing one, `next` is sent next, the window has `window` packets and its largest
     /// `most`; `waiting` = packets wait to be sent again; `quick` = a probe was answered without delay.
-    pub(in crate::uet) fn lost(
+    pub(in crate::uet) fn lost_packets(
         &mut self,
         (base, next): (u32, u32),
         (window, most): (i64, i64),
@@ -73,17 +73,17 @@ impl Sleek {
 
     /// Something was heard: a probe is due in a while, sooner if `all` has been sent. Returns the deadline to arm, if
     /// any.
-    pub(in crate::uet) fn heard(
+    pub(in crate::uet) fn put_off_probe(
         &mut self,
         now: Time,
         (base_rtt, target): (Time, Time),
         all: bool,
     ) -> Option<Time> {
         let wait = if all { base_rtt.saturating_add(target) } else { base_rtt.saturating_mul(FIRST_PROBE) };
-        self.arm(now.saturating_add(wait))
+        self.arm_probe(now.saturating_add(wait))
     }
 
-    fn arm(&mut self, due: Time) -> Option<Time> {
+    fn arm_probe(&mut self, due: Time) -> Option<Time> {
         self.due = Some(due);
         // An earlier deadline stays, and is moved when it comes (`expired`).
         let sooner = self.armed.is_none_or(|armed| due < armed);
@@ -91,20 +91,20 @@ impl Sleek {
     }
 
     /// A deadline has come. Returns true if a probe leaves, and the deadline to arm, if any.
-    pub(in crate::uet) fn expired(&mut self, now: Time, base_rtt: Time) -> (bool, Option<Time>) {
+    pub(in crate::uet) fn expire_deadline(&mut self, now: Time, base_rtt: Time) -> (bool, Option<Time>) {
         if self.armed.is_none_or(|armed| now < armed) {
             return (false, None);
         }
         self.armed = None;
         match self.due {
-            Some(due) if due > now => (false, self.arm(due)),
-            Some(_) => (true, self.arm(now.saturating_add(base_rtt.saturating_mul(NEXT_PROBE)))),
+            Some(due) if due > now => (false, self.arm_probe(due)),
+            Some(_) => (true, self.arm_probe(now.saturating_add(base_rtt.saturating_mul(NEXT_PROBE)))),
             None => (false, None),
         }
     }
 
     /// A probe of this entropy has left.
-    pub(in crate::uet) fn probed(&mut self, now: Time, entropy: u32) {
+    pub(in crate::uet) fn note_probe(&mut self, now: Time, entropy: u32) {
         self.probe = Some((now, entropy));
     }
 }
@@ -119,38 +119,42 @@ mod tests {
     fn a_window_and_a_half_behind_a_gap_repairs_it_and_each_packet_has_one_turn() {
         let mut sleek = Sleek::default();
         // A window of ten of at most twelve packets: twelve, and five at least.
-        assert_eq!(sleek.lost((3, 40), (10, 12), 11, CALM), 3..3);
-        assert_eq!(sleek.lost((3, 40), (10, 12), 12, (true, false)), 3..3, "what waits goes first");
+        assert_eq!(sleek.lost_packets((3, 40), (10, 12), 11, CALM), 3..3);
+        assert_eq!(sleek.lost_packets((3, 40), (10, 12), 12, (true, false)), 3..3, "what waits goes first");
         assert!(!sleek.is_repairing());
-        assert_eq!(sleek.lost((3, 40), (10, 12), 12, CALM), 3..13, "a window of them");
+        assert_eq!(sleek.lost_packets((3, 40), (10, 12), 12, CALM), 3..13, "a window of them");
         assert!(sleek.is_repairing());
-        assert_eq!(sleek.lost((3, 45), (10, 12), 20, CALM), 13..13, "once");
-        assert_eq!(sleek.lost((35, 45), (10, 12), 2, CALM), 35..40, "up to what had been sent");
-        assert_eq!(sleek.lost((40, 45), (10, 12), 0, CALM), 40..40);
+        assert_eq!(sleek.lost_packets((3, 45), (10, 12), 20, CALM), 13..13, "once");
+        assert_eq!(sleek.lost_packets((35, 45), (10, 12), 2, CALM), 35..40, "up to what had been sent");
+        assert_eq!(sleek.lost_packets((40, 45), (10, 12), 0, CALM), 40..40);
         assert!(!sleek.is_repairing());
-        assert_eq!(sleek.lost((40, 60), (1, 12), 4, CALM), 40..40);
-        assert_eq!(sleek.lost((40, 60), (1, 12), 5, CALM), 40..41);
+        assert_eq!(sleek.lost_packets((40, 60), (1, 12), 4, CALM), 40..40);
+        assert_eq!(sleek.lost_packets((40, 60), (1, 12), 5, CALM), 40..41);
     }
 
     #[test]
     fn a_probe_that_comes_back_at_once_repairs_all_that_is_missing() {
         let mut sleek = Sleek::default();
         let (rtt, target) = (Time::us(10), Time::us(7));
-        assert_eq!(sleek.heard(Time::us(100), (rtt, target), false), Some(Time::us(130)));
+        assert_eq!(sleek.put_off_probe(Time::us(100), (rtt, target), false), Some(Time::us(130)));
         assert_eq!(
-            sleek.heard(Time::us(105), (rtt, target), false),
+            sleek.put_off_probe(Time::us(105), (rtt, target), false),
             None,
             "the deadline moves when it comes"
         );
-        assert_eq!(sleek.expired(Time::us(130), rtt), (false, Some(Time::us(135))));
-        assert_eq!(sleek.expired(Time::us(135), rtt), (true, Some(Time::us(185))));
-        sleek.probed(Time::us(135), 4);
-        assert_eq!(sleek.answered(Time::us(145), 3), None, "of another packet");
-        assert_eq!(sleek.answered(Time::us(146), 4), Some(Time::us(11)));
-        assert_eq!(sleek.answered(Time::us(147), 4), None);
-        assert_eq!(sleek.lost((7, 9), (10, 12), 0, (false, true)), 7..9);
+        assert_eq!(sleek.expire_deadline(Time::us(130), rtt), (false, Some(Time::us(135))));
+        assert_eq!(sleek.expire_deadline(Time::us(135), rtt), (true, Some(Time::us(185))));
+        sleek.note_probe(Time::us(135), 4);
+        assert_eq!(sleek.process_probe_answer(Time::us(145), 3), None, "of another packet");
+        assert_eq!(sleek.process_probe_answer(Time::us(146), 4), Some(Time::us(11)));
+        assert_eq!(sleek.process_probe_answer(Time::us(147), 4), None);
+        assert_eq!(sleek.lost_packets((7, 9), (10, 12), 0, (false, true)), 7..9);
         // A message that has sent all is asked about sooner.
-        assert_eq!(sleek.heard(Time::us(150), (rtt, target), true), Some(Time::us(167)));
-        assert_eq!(sleek.expired(Time::us(160), rtt), (false, None), "one that is left over means nothing");
+        assert_eq!(sleek.put_off_probe(Time::us(150), (rtt, target), true), Some(Time::us(167)));
+        assert_eq!(
+            sleek.expire_deadline(Time::us(160), rtt),
+            (false, None),
+            "one that is left over means nothing"
+        );
     }
 }

@@ -68,20 +68,20 @@ impl Uplinks {
             periods: 0,
             seed,
         };
-        uplinks.wait(Time::ZERO);
+        uplinks.wait_period(Time::ZERO);
         uplinks
     }
 
     /// The base round trip, where it was not known.
-    pub(in crate::uet) fn learn(&mut self, now: Time, base_rtt: impl FnOnce() -> Time) {
+    pub(in crate::uet) fn learn_base_rtt(&mut self, now: Time, base_rtt: impl FnOnce() -> Time) {
         if self.base_rtt == Time::ZERO {
             self.base_rtt = base_rtt();
-            self.wait(now);
+            self.wait_period(now);
         }
     }
 
     /// The next look is a period after `from`.
-    fn wait(&mut self, from: Time) {
+    fn wait_period(&mut self, from: Time) {
         self.periods += 1;
         let lot = mix(self.seed ^ self.periods) as f64 / u64::MAX as f64;
         let period = self.base_rtt.0 as f64 * PERIOD * (1.0 - SPREAD + 2.0 * SPREAD * lot);
@@ -89,7 +89,7 @@ impl Uplinks {
     }
 
     /// A packet has arrived: marked or not, whole or trimmed, and in front of this host or not.
-    pub(in crate::uet) fn arrived(&mut self, now: Time, marked: bool, trimmed: Option<bool>) {
+    pub(in crate::uet) fn note_arrival(&mut self, now: Time, marked: bool, trimmed: Option<bool>) {
         self.catch_up(now);
         self.seen.all += 1;
         match trimmed {
@@ -100,7 +100,7 @@ impl Uplinks {
     }
 
     /// Share of the rate of pulls that is requested now.
-    pub(in crate::uet) fn share(&mut self, now: Time) -> f64 {
+    pub(in crate::uet) fn pull_share(&mut self, now: Time) -> f64 {
         self.catch_up(now);
         self.rate
     }
@@ -115,17 +115,17 @@ impl Uplinks {
             if now < self.next {
                 return;
             }
-            self.look();
-            self.wait(self.next);
+            self.end_period();
+            self.wait_period(self.next);
         }
         if now >= self.next {
             (self.rate, self.average, self.growth) = (1.0, 0.0, INCREASE);
-            self.wait(now);
+            self.wait_period(now);
         }
     }
 
     /// The end of a period. RCCC §3.4
-    fn look(&mut self) {
+    fn end_period(&mut self) {
         let Seen { all, marked, trimmed_here, trimmed } = std::mem::take(&mut self.seen);
         let whole = all - trimmed_here - trimmed;
         let share = if whole > 0 { f64::from(marked) / f64::from(whole) } else { 0.0 };
@@ -156,68 +156,68 @@ mod tests {
 
     /// So many packets within the next period, a share of them marked or trimmed on the way, and the share requested at
     /// its end.
-    fn period(uplinks: &mut Uplinks, packets: u32, marked: u32, trimmed: u32) -> f64 {
+    fn run_period(uplinks: &mut Uplinks, packets: u32, marked: u32, trimmed: u32) -> f64 {
         let before = uplinks.periods;
         let at = uplinks.next - Time(1);
         for packet in 0..packets {
-            uplinks.arrived(at, packet < marked, (packet >= packets - trimmed).then_some(false));
+            uplinks.note_arrival(at, packet < marked, (packet >= packets - trimmed).then_some(false));
         }
-        let share = uplinks.share(uplinks.next);
+        let share = uplinks.pull_share(uplinks.next);
         assert_eq!(uplinks.periods, before + 1);
         share
     }
 
-    fn uplinks(oversubscription: f64) -> Uplinks {
+    fn test_uplinks(oversubscription: f64) -> Uplinks {
         Uplinks::new(oversubscription, RTT, 7)
     }
 
     #[test]
     fn marks_beyond_the_tolerated_share_lower_the_rate_by_half_of_the_excess() {
-        let mut uplinks = uplinks(8.0);
-        assert_eq!(period(&mut uplinks, 100, 50, 0), 1.0, "an average of a quarter is tolerated");
+        let mut uplinks = test_uplinks(8.0);
+        assert_eq!(run_period(&mut uplinks, 100, 50, 0), 1.0, "an average of a quarter is tolerated");
         // The average is 0.25 / 2 + 1 / 2 = 0.625.
-        assert!((period(&mut uplinks, 100, 100, 0) - (1.0 - 0.325 * 0.5)).abs() < 1e-12);
+        assert!((run_period(&mut uplinks, 100, 100, 0) - (1.0 - 0.325 * 0.5)).abs() < 1e-12);
         let at = uplinks.next - Time(1);
-        uplinks.arrived(at, true, Some(true));
+        uplinks.note_arrival(at, true, Some(true));
         assert!((uplinks.seen.trimmed_here, uplinks.seen.marked) == (1, 0), "its own port is no matter");
     }
 
     #[test]
     fn trimming_on_the_way_lowers_the_rate_by_its_share_down_to_nine_tenths_of_the_uplinks() {
-        let mut uplinks = uplinks(8.0);
-        assert!((period(&mut uplinks, 100, 0, 30) - 0.7).abs() < 1e-12);
-        assert!((period(&mut uplinks, 100, 0, 90) - 0.9 / 8.0).abs() < 1e-12);
+        let mut uplinks = test_uplinks(8.0);
+        assert!((run_period(&mut uplinks, 100, 0, 30) - 0.7).abs() < 1e-12);
+        assert!((run_period(&mut uplinks, 100, 0, 90) - 0.9 / 8.0).abs() < 1e-12);
         // Nine tenths of a thousandth are below the lowest share of all.
-        let mut steep = self::uplinks(1000.0);
-        assert_eq!(period(&mut steep, 100, 0, 100), 0.01);
+        let mut steep = self::test_uplinks(1000.0);
+        assert_eq!(run_period(&mut steep, 100, 0, 100), 0.01);
     }
 
     #[test]
     fn the_rate_grows_by_a_hundredth_and_twice_as_much_each_time_while_nothing_is_marked() {
-        let mut uplinks = uplinks(8.0);
-        period(&mut uplinks, 10, 0, 9);
+        let mut uplinks = test_uplinks(8.0);
+        run_period(&mut uplinks, 10, 0, 9);
         let low = uplinks.rate;
-        assert!((period(&mut uplinks, 10, 0, 0) - (low + 0.01)).abs() < 1e-12);
-        assert!((period(&mut uplinks, 10, 0, 0) - (low + 0.03)).abs() < 1e-12);
-        assert!((period(&mut uplinks, 100, 1, 0) - (low + 0.04)).abs() < 1e-12, "one is marked");
-        assert!((period(&mut uplinks, 10, 0, 0) - (low + 0.12)).abs() < 1e-12, "the fourth time");
+        assert!((run_period(&mut uplinks, 10, 0, 0) - (low + 0.01)).abs() < 1e-12);
+        assert!((run_period(&mut uplinks, 10, 0, 0) - (low + 0.03)).abs() < 1e-12);
+        assert!((run_period(&mut uplinks, 100, 1, 0) - (low + 0.04)).abs() < 1e-12, "one is marked");
+        assert!((run_period(&mut uplinks, 10, 0, 0) - (low + 0.12)).abs() < 1e-12, "the fourth time");
     }
 
     #[test]
     fn a_silent_network_is_forgotten() {
-        let mut uplinks = uplinks(8.0);
-        period(&mut uplinks, 10, 0, 9);
-        assert!(uplinks.share(uplinks.next) < 0.13);
-        assert_eq!(uplinks.share(Time::s(3600)), 1.0);
+        let mut uplinks = test_uplinks(8.0);
+        run_period(&mut uplinks, 10, 0, 9);
+        assert!(uplinks.pull_share(uplinks.next) < 0.13);
+        assert_eq!(uplinks.pull_share(Time::s(3600)), 1.0);
         assert!(uplinks.next > Time::s(3600) && uplinks.next < Time::s(3600) + RTT * 2);
     }
 
     #[test]
     fn looks_are_between_nine_and_fifteen_eighths_of_a_round_trip_apart() {
-        let mut uplinks = uplinks(8.0);
+        let mut uplinks = test_uplinks(8.0);
         for _ in 0..1000 {
             let before = uplinks.next;
-            uplinks.share(before);
+            uplinks.pull_share(before);
             let period = uplinks.next - before;
             // 1.5 round trips of 10 us, and a quarter of that less or more.
             assert!(period >= Time(11_249_999) && period <= Time(18_750_000), "{period}");
@@ -227,8 +227,8 @@ mod tests {
     #[test]
     fn a_round_trip_that_is_learnt_counts_from_then() {
         let mut uplinks = Uplinks::new(8.0, Time::ZERO, 7);
-        assert_eq!(uplinks.share(Time::s(1)), 1.0);
-        uplinks.learn(Time::s(1), || RTT);
+        assert_eq!(uplinks.pull_share(Time::s(1)), 1.0);
+        uplinks.learn_base_rtt(Time::s(1), || RTT);
         assert!(uplinks.next > Time::s(1));
     }
 }

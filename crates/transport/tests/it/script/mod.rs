@@ -17,7 +17,7 @@ pub(crate) fn us(n: u64) -> Time {
 }
 
 /// A host at 10 Gb/s whose paths are all alike.
-pub(crate) fn context(base_rtt: Time, max_rtt: Time, paths: u32) -> HostContext {
+pub(crate) fn host_context(base_rtt: Time, max_rtt: Time, paths: u32) -> HostContext {
     let path = move |_| Path {
         longest_timeout: Time::MAX,
         base_rtt,
@@ -30,7 +30,7 @@ pub(crate) fn context(base_rtt: Time, max_rtt: Time, paths: u32) -> HostContext 
 }
 
 /// The first message of this host to `PEER`.
-pub(crate) fn message(packets: u64) -> Message {
+pub(crate) fn message_of(packets: u64) -> Message {
     Message {
         id: 0,
         dst: PEER,
@@ -51,13 +51,13 @@ pub(crate) trait Steps {
     /// Deadlines in a row that are taken for a hang.
     const WAKES: u32 = 10_000;
 
-    fn machine(&mut self) -> &mut Checked<Self::Machine>;
+    fn checked_machine(&mut self) -> &mut Checked<Self::Machine>;
 
     /// A packet in words.
-    fn words(packet: &Packet) -> String;
+    fn packet_words(packet: &Packet) -> String;
 
     /// The application's event in words, if the script mentions it.
-    fn says(event: &EndpointEvent) -> Option<String> {
+    fn event_words(event: &EndpointEvent) -> Option<String> {
         Some(match event {
             EndpointEvent::Delivered { bytes, .. } => format!("delivered {bytes}"),
             EndpointEvent::Completed { .. } => "completed".into(),
@@ -67,40 +67,40 @@ pub(crate) trait Steps {
     }
 
     /// Time at which a deadline is met.
-    fn met(&mut self, due: Time) -> Time {
+    fn deadline_met(&mut self, due: Time) -> Time {
         due
     }
 
     /// Opens a message, and returns the packets that leave over a free wire.
-    fn open(&mut self, now: Time, message: Message) -> Vec<String> {
-        self.machine().open(now, &message);
-        assert!(self.events().is_empty());
-        self.sends(now)
+    fn open_message(&mut self, now: Time, message: Message) -> Vec<String> {
+        self.checked_machine().open_message(now, &message);
+        assert!(self.drain_events().is_empty());
+        self.sent_words(now)
     }
 
     /// Hands in a packet and returns the application's events; the wire stays busy.
-    fn hear(&mut self, now: Time, packet: Packet) -> Vec<String> {
-        self.machine().receive(now, &packet);
-        self.events()
+    fn receive_busy(&mut self, now: Time, packet: Packet) -> Vec<String> {
+        self.checked_machine().receive_packet(now, &packet);
+        self.drain_events()
     }
 
     /// Hands in a packet and answers everything that comes out over a free wire.
-    fn on(&mut self, now: Time, packet: Packet) -> Vec<String> {
-        let mut out = self.hear(now, packet);
-        out.extend(self.sends(now));
+    fn receive_and_send(&mut self, now: Time, packet: Packet) -> Vec<String> {
+        let mut out = self.receive_busy(now, packet);
+        out.extend(self.sent_words(now));
         out
     }
 
     /// Deadlines met up to `until`, with the outputs of those that had an effect.
-    fn effects(&mut self, until: Time) -> Vec<(Time, Vec<String>)> {
+    fn effects_until(&mut self, until: Time) -> Vec<(Time, Vec<String>)> {
         let mut out = Vec::new();
         for wakes in 0.. {
-            let Some(due) = self.machine().next_timeout().filter(|at| *at <= until) else { break };
+            let Some(due) = self.checked_machine().next_timeout().filter(|at| *at <= until) else { break };
             assert!(wakes < Self::WAKES, "deadlines without end before {until}");
-            let at = self.met(due);
-            self.machine().timeout(at);
-            let mut effect = self.events();
-            effect.extend(self.sends(at));
+            let at = self.deadline_met(due);
+            self.checked_machine().handle_timeout(at);
+            let mut effect = self.drain_events();
+            effect.extend(self.sent_words(at));
             // A deadline whose reason is gone passes without effect: machines cancel lazily.
             if !effect.is_empty() {
                 out.push((at, effect));
@@ -110,25 +110,27 @@ pub(crate) trait Steps {
     }
 
     /// One packet for a free wire.
-    fn packet(&mut self, now: Time) -> Option<Packet> {
-        let wanted = self.machine().wants_transmit();
-        let packet = self.machine().poll_transmit(now);
+    fn poll_packet(&mut self, now: Time) -> Option<Packet> {
+        let wanted = self.checked_machine().wants_transmit();
+        let packet = self.checked_machine().poll_transmit(now);
         // A driver offers the wire only to a machine that says that it wants it.
         assert!(wanted || packet.is_none(), "a packet nobody announced");
         packet
     }
 
     /// Packets for a wire that is free for as long as there are any.
-    fn packets(&mut self, now: Time) -> Vec<Packet> {
-        std::iter::from_fn(|| self.packet(now)).collect()
+    fn poll_packets(&mut self, now: Time) -> Vec<Packet> {
+        std::iter::from_fn(|| self.poll_packet(now)).collect()
     }
 
     /// The same in words.
-    fn sends(&mut self, now: Time) -> Vec<String> {
-        self.packets(now).iter().map(Self::words).collect()
+    fn sent_words(&mut self, now: Time) -> Vec<String> {
+        self.poll_packets(now).iter().map(Self::packet_words).collect()
     }
 
-    fn events(&mut self) -> Vec<String> {
-        std::iter::from_fn(|| self.machine().poll_event()).filter_map(|event| Self::says(&event)).collect()
+    fn drain_events(&mut self) -> Vec<String> {
+        std::iter::from_fn(|| self.checked_machine().poll_event())
+            .filter_map(|event| Self::event_words(&event))
+            .collect()
     }
 }

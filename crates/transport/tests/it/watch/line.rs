@@ -29,7 +29,7 @@ pub enum Step {
 }
 
 /// Operations of any kind, and the usual ones more often.
-pub fn steps() -> impl Strategy<Value = Vec<Step>> {
+pub fn any_steps() -> impl Strategy<Value = Vec<Step>> {
     let round = (1u8..=64, prop_oneof![3 => Just(0u64), 1 => any::<u64>()]);
     // Below the time of a packet, within round trips, beyond time-outs, and so long that sums come near the end of
     // the clock.
@@ -53,7 +53,7 @@ pub fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// A value within its declared range, at random: an end of it, a small one, or any.
-pub fn within(spec: &ParamSpec, lot: u64) -> ParamValue {
+pub fn value_within(spec: &ParamSpec, lot: u64) -> ParamValue {
     let part = (lot >> 8 & 0xffff) as f64 / 65_535.0;
     let (low, high) = (lot & 7 == 0, lot & 7 == 1);
     match spec.kind {
@@ -110,13 +110,13 @@ impl Line {
                 hops: 1,
             });
             let context = HostContext { host: HostId(host), nic, sizes: Sizes::default(), seed: 0, path };
-            let machine: Box<dyn Endpoint> = Box::new(T::endpoint(&chosen, context));
+            let machine: Box<dyn Endpoint> = Box::new(T::make_endpoint(&chosen, context));
             Checked::new(machine)
         };
-        Line::open([end(0), end(1)], packets, deadline, entropy)
+        Line::open_message([end(0), end(1)], packets, deadline, entropy)
     }
 
-    fn open(
+    fn open_message(
         ends: [Checked<Box<dyn Endpoint>>; 2],
         packets: u32,
         deadline: Option<Time>,
@@ -136,28 +136,28 @@ impl Line {
             entropy,
             tag: 0,
         };
-        line.ends[0].open(line.now, &message);
-        line.settle();
+        line.ends[0].open_message(line.now, &message);
+        line.drain_events();
         line
     }
 
     /// Everything in order.
-    pub fn run(&mut self, steps: &[Step]) {
+    pub fn run_steps(&mut self, steps: &[Step]) {
         for step in steps {
             match *step {
-                Step::Send(count) => self.send(count),
+                Step::Send(count) => self.send_packets(count),
                 Step::Arrive(count, marks) => {
-                    (0..count).for_each(|n| self.arrive(0, marks >> (n % 64) & 1 == 1))
+                    (0..count).for_each(|n| self.deliver_packet(0, marks >> (n % 64) & 1 == 1))
                 }
-                Step::Overtake(which) => self.arrive(which.into(), false),
+                Step::Overtake(which) => self.deliver_packet(which.into(), false),
                 Step::Lose(count) => drop(self.air.drain(..usize::from(count).min(self.air.len()))),
-                Step::Repeat(which) => self.air.extend(self.one(which).map(|at| self.air[at])),
-                Step::Echo(which, part) => self.echo(which, part),
+                Step::Repeat(which) => self.air.extend(self.random_place(which).map(|at| self.air[at])),
+                Step::Echo(which, part) => self.change_echo(which, part),
                 // The last instant of the clock stands for never.
-                Step::Wait(ps) => self.wait(self.now.saturating_add(Time(ps)).min(Time(u64::MAX - 1))),
+                Step::Wait(ps) => self.wait_until(self.now.saturating_add(Time(ps)).min(Time(u64::MAX - 1))),
                 Step::Expire => {
                     if let Some(at) = self.next().filter(|at| *at < Time(u64::MAX - 1)) {
-                        self.wait(at);
+                        self.wait_until(at);
                     }
                 }
             }
@@ -165,21 +165,21 @@ impl Line {
     }
 
     /// One packet of the air, at random.
-    fn one(&self, lot: u16) -> Option<usize> {
+    fn random_place(&self, lot: u16) -> Option<usize> {
         usize::from(lot).checked_rem(self.air.len())
     }
 
-    fn send(&mut self, count: u8) {
+    fn send_packets(&mut self, count: u8) {
         for _ in 0..count {
             for end in 0..2 {
                 let packet = self.ends[end].poll_transmit(self.now);
-                self.settle();
+                self.drain_events();
                 self.air.extend(packet);
             }
         }
     }
 
-    fn arrive(&mut self, which: usize, marked: bool) {
+    fn deliver_packet(&mut self, which: usize, marked: bool) {
         let Some(at) = which.checked_rem(self.air.len()) else { return };
         let mut packet = self.air.remove(at);
         if marked && packet.ecn == Ecn::Ect {
@@ -189,12 +189,14 @@ impl Line {
         if marked && packet.kind == PacketKind::Ack {
             packet.flags.0 |= PacketFlags::ECE.0;
         }
-        self.ends[packet.dst.0 as usize].receive(self.now, &packet);
-        self.settle();
+        self.ends[packet.dst.0 as usize].receive_packet(self.now, &packet);
+        self.drain_events();
     }
 
-    fn echo(&mut self, which: u16, part: u16) {
-        let Some(at) = self.one(which).filter(|at| self.air[*at].kind == PacketKind::Ack) else { return };
+    fn change_echo(&mut self, which: u16, part: u16) {
+        let Some(at) = self.random_place(which).filter(|at| self.air[*at].kind == PacketKind::Ack) else {
+            return;
+        };
         // In 64 bits, times near the end of the clock would overflow.
         let back = ((u128::from(self.now.0) * u128::from(part)) >> 16) as u64;
         self.air[at].lifetime = Time(self.now.0 - back);
@@ -205,7 +207,7 @@ impl Line {
     }
 
     /// Time passes until `until`, and every deadline before that is met.
-    fn wait(&mut self, until: Time) {
+    fn wait_until(&mut self, until: Time) {
         // A bound on the time of a case: of a wait with more deadlines the rest is left out.
         for _ in 0..2000 {
             let Some(at) = self.next().filter(|at| *at <= until) else { break };
@@ -213,7 +215,7 @@ impl Line {
             self.now = at;
             for end in &mut self.ends {
                 if end.next_timeout().is_some_and(|due| due <= at) {
-                    end.timeout(at);
+                    end.handle_timeout(at);
                     while end.poll_event().is_some() {}
                 }
             }
@@ -225,7 +227,7 @@ impl Line {
     }
 
     /// Events are drained, and no deadline is in the past.
-    fn settle(&mut self) {
+    fn drain_events(&mut self) {
         for end in &mut self.ends {
             while end.poll_event().is_some() {}
         }

@@ -20,7 +20,7 @@ thread_local! {
 }
 
 /// The calls of this thread so far, which are forgotten.
-pub fn calls() -> Vec<Call> {
+pub fn take_calls() -> Vec<Call> {
     CALLS.take()
 }
 
@@ -47,12 +47,12 @@ pub struct Watched<C> {
 }
 
 impl<C: CongestionControl> Watched<C> {
-    fn note(&self, what: &'static str, before: Window, after: (f64, f64)) {
+    fn note_call(&self, what: &'static str, before: Window, after: (f64, f64)) {
         CALLS.with_borrow_mut(|calls| calls.push((what, before, after.0, after.1)));
     }
 
     /// The window, as the machine hands it over.
-    fn look(&mut self, window: &Window) {
+    fn check_window(&mut self, window: &Window) {
         assert!(window.cwnd.is_finite() && window.cwnd >= 0.0, "{window:?}");
         assert!(window.ssthresh >= 1.0, "{window:?}");
         if let Some(Ceiling { after, cwnd }) = self.ceiling.take() {
@@ -62,14 +62,14 @@ impl<C: CongestionControl> Watched<C> {
     }
 
     /// A window that a controller wants, or has made.
-    fn check(what: &str, before: &Window, cwnd: f64, most: f64) {
+    fn check_bound(what: &str, before: &Window, cwnd: f64, most: f64) {
         assert!(cwnd.is_finite() && cwnd >= 0.0, "{what}: {cwnd} of {before:?}");
         // Windows are floats, and the order of a sum moves their last places.
         assert!(cwnd <= most * (1.0 + 1e-9), "{what}: {cwnd} of {before:?}, where {most} is the most");
     }
 
     /// The window is to be brought down from `cwnd` to `target`, at once or in proportion.
-    fn expect(&mut self, after: &'static str, cwnd: f64, target: f64) {
+    fn expect_ceiling(&mut self, after: &'static str, cwnd: f64, target: f64) {
         // Proportional reduction counts from the packets in flight, and lets a packet go at first.
         let most = if self.proportional { cwnd.max(target).max(self.flight) + 1.0 } else { target };
         self.ceiling = Some(Ceiling { after, cwnd: most });
@@ -84,14 +84,14 @@ impl<C: CongestionControl> CongestionControl for Watched<C> {
     const COUPLED: bool = C::COUPLED;
     const LEAST_INITIAL_WINDOW: u32 = C::LEAST_INITIAL_WINDOW;
 
-    fn rounds(packets: u64, initial: u64) -> u64 {
-        C::rounds(packets, initial)
+    fn rounds_to_fill(packets: u64, initial: u64) -> u64 {
+        C::rounds_to_fill(packets, initial)
     }
 
     fn new(params: &C::Params, connection: &ConnectionParams, flow: &Flow) -> Self {
         Watched {
             control: C::new(params, connection, flow),
-            usual: *params == C::Params::of(connection.preset),
+            usual: *params == C::Params::from_preset(connection.preset),
             proportional: connection.reduction != Reduction::Immediate && !C::OWNS_WINDOW,
             min_window: connection.min_window as f64,
             ceiling: None,
@@ -104,76 +104,76 @@ impl<C: CongestionControl> CongestionControl for Watched<C> {
 
     /// Book-keeping takes from a window, or gives back earlier reductions. A controller that owns its window adds
     /// what arrives.
-    fn acknowledged(&mut self, window: &mut Window, ack: &Ack) {
-        self.look(window);
+    fn handle_ack(&mut self, window: &mut Window, ack: &Ack) {
+        self.check_window(window);
         assert!(ack.una <= ack.next && ack.acked <= ack.una && ack.delivered_total >= ack.delivered.into());
         self.flight = ack.pipe_before.max(ack.pipe).into();
         let before = *window;
-        self.control.acknowledged(window, ack);
+        self.control.handle_ack(window, ack);
         // BBR keeps four packets, however little it measures.
         let owned = (self.peak + f64::from(ack.delivered)).max(f64::from(ack.pipe + ack.delivered));
         let most = if C::OWNS_WINDOW { owned.max(4.0) } else { before.cwnd.max(2.0) };
-        Self::check("book-keeping", &before, window.cwnd, most);
-        self.note("acknowledged", before, (window.cwnd, window.ssthresh));
-        self.look(window);
-        if let Some(gap) = self.gap() {
+        Self::check_bound("book-keeping", &before, window.cwnd, most);
+        self.note_call("acknowledged", before, (window.cwnd, window.ssthresh));
+        self.check_window(window);
+        if let Some(gap) = self.packet_gap() {
             // `None` is for a controller that does not pace.
             assert!(gap > Time::ZERO, "packets without any time between them");
         }
-        let shown = self.control.shown();
+        let shown = self.control.shown_value();
         assert!(shown.is_finite() && shown >= 0.0, "{shown} is shown");
     }
 
     /// Slow start adds a packet for an acknowledged one, so that a window at most doubles in a round trip. Later growth
     /// is no faster, unless the controller is allowed more, or moves half a packet from one path to another.
-    fn grow(&mut self, window: &mut Window, ack: &Ack) {
-        self.look(window);
+    fn grow_window(&mut self, window: &mut Window, ack: &Ack) {
+        self.check_window(window);
         assert!(ack.acked > 0 && !ack.ece);
         let before = *window;
-        self.control.grow(window, ack);
+        self.control.grow_window(window, ack);
         let acked = f64::from(ack.acked);
         // Parameters other than the preset's may ask for any growth.
         if self.usual || before.cwnd + acked <= before.ssthresh {
             let moved = if C::COUPLED && !before.slow_start() { acked / 2.0 } else { 0.0 };
-            Self::check("growth", &before, window.cwnd, before.cwnd + acked + moved);
+            Self::check_bound("growth", &before, window.cwnd, before.cwnd + acked + moved);
         }
-        self.note("grow", before, (window.cwnd, window.ssthresh));
-        self.look(window);
+        self.note_call("grow", before, (window.cwnd, window.ssthresh));
+        self.check_window(window);
     }
 
     /// Marks make no window larger.
-    fn marked(&mut self, window: &Window, ack: &Ack) -> f64 {
-        self.look(window);
+    fn window_after_mark(&mut self, window: &Window, ack: &Ack) -> f64 {
+        self.check_window(window);
         assert!(C::ECN && ack.ece);
-        let target = self.control.marked(window, ack);
-        Self::check("a mark", window, target, window.cwnd);
-        self.note("marked", *window, (target, 0.0));
+        let target = self.control.window_after_mark(window, ack);
+        Self::check_bound("a mark", window, target, window.cwnd);
+        self.note_call("marked", *window, (target, 0.0));
         self.before_cut = window.cwnd;
-        self.expect("a mark", window.cwnd, target.max(self.min_window.min(window.cwnd)));
+        self.expect_ceiling("a mark", window.cwnd, target.max(self.min_window.min(window.cwnd)));
         target
     }
 
     /// Losses make no window larger that has two packets; one that is its controller's may hold the packets in flight.
-    fn lost(&mut self, window: &Window, flight: f64, now: Time) -> f64 {
-        self.look(window);
+    fn window_after_loss(&mut self, window: &Window, flight: f64, now: Time) -> f64 {
+        self.check_window(window);
         assert!(flight >= 0.0 && flight <= window.cwnd);
-        let target = self.control.lost(window, flight, now);
+        let target = self.control.window_after_loss(window, flight, now);
         let most = if C::OWNS_WINDOW { f64::MAX } else { window.cwnd.max(2.0) };
-        Self::check("a loss", window, target, most);
+        Self::check_bound("a loss", window, target, most);
         assert!(target >= 1.0, "a loss leaves {target} of {window:?}");
-        self.note("lost", *window, (target, 0.0));
+        self.note_call("lost", *window, (target, 0.0));
         self.before_cut = window.cwnd;
-        self.expect("a loss", window.cwnd, target);
+        self.expect_ceiling("a loss", window.cwnd, target);
         target
     }
 
     /// After a time-out the window is a packet, and the threshold no more than it was.
     fn timed_out(&mut self, window: &Window, flight: f64, now: Time) -> f64 {
-        self.look(window);
+        self.check_window(window);
         let target = self.control.timed_out(window, flight, now);
         let most = if C::OWNS_WINDOW { f64::INFINITY } else { window.cwnd.max(2.0) };
         assert!(target >= 1.0 && target <= most, "a time-out leaves {target} of {window:?}");
-        self.note("timed out", *window, (target, 0.0));
+        self.note_call("timed out", *window, (target, 0.0));
         self.ceiling = Some(Ceiling { after: "a time-out", cwnd: 1.0 });
         self.before_cut = f64::INFINITY;
         target
@@ -184,26 +184,26 @@ impl<C: CongestionControl> CongestionControl for Watched<C> {
     }
 
     /// A repair leaves no more than there was before the loss.
-    fn recovered(&mut self, window: &mut Window, now: Time) {
-        self.look(window);
+    fn finish_recovery(&mut self, window: &mut Window, now: Time) {
+        self.check_window(window);
         let before = *window;
         assert!(
             C::OWNS_WINDOW || window.cwnd <= self.before_cut.max(2.0),
             "{window:?} of {}",
             self.before_cut
         );
-        self.control.recovered(window, now);
+        self.control.finish_recovery(window, now);
         let most = if C::OWNS_WINDOW { self.peak } else { before.cwnd };
-        Self::check("a repair", &before, window.cwnd, most);
-        self.note("recovered", before, (window.cwnd, window.ssthresh));
-        self.look(window);
+        Self::check_bound("a repair", &before, window.cwnd, most);
+        self.note_call("recovered", before, (window.cwnd, window.ssthresh));
+        self.check_window(window);
     }
 
-    fn shown(&self) -> f64 {
-        self.control.shown()
+    fn shown_value(&self) -> f64 {
+        self.control.shown_value()
     }
 
-    fn gap(&self) -> Option<Time> {
-        self.control.gap()
+    fn packet_gap(&self) -> Option<Time> {
+        self.control.packet_gap()
     }
 }

@@ -38,7 +38,7 @@ pub struct Wrong {
 
 impl Wrong {
     /// Says which fault those have that this thread makes from now on.
-    pub fn begin(fault: usize) {
+    pub fn plant_fault(fault: usize) {
         FAULT.set(fault);
     }
 }
@@ -52,14 +52,14 @@ impl CongestionControl for Wrong {
         Wrong { inner: NewReno::new(params, connection, flow), fault: FAULT.get() }
     }
 
-    fn acknowledged(&mut self, window: &mut Window, _: &Ack) {
+    fn handle_ack(&mut self, window: &mut Window, _: &Ack) {
         window.cwnd += if self.fault == 2 { 0.5 } else { 0.0 };
     }
 
-    fn grow(&mut self, window: &mut Window, ack: &Ack) {
-        self.inner.grow(window, ack);
+    fn grow_window(&mut self, window: &mut Window, ack: &Ack) {
+        self.inner.grow_window(window, ack);
         match self.fault {
-            1 => self.inner.grow(window, ack),
+            1 => self.inner.grow_window(window, ack),
             8 => window.cwnd = f64::NAN,
             10 => {
                 DRAWS.set(DRAWS.get() + 1);
@@ -70,31 +70,35 @@ impl CongestionControl for Wrong {
         }
     }
 
-    fn marked(&mut self, window: &Window, _: &Ack) -> f64 {
+    fn window_after_mark(&mut self, window: &Window, _: &Ack) -> f64 {
         if self.fault == 3 { window.cwnd * 2.0 } else { window.cwnd / 2.0 }
     }
 
-    fn lost(&mut self, window: &Window, flight: f64, now: Time) -> f64 {
+    fn window_after_loss(&mut self, window: &Window, flight: f64, now: Time) -> f64 {
         match self.fault {
             4 => window.cwnd + 1.0,
             5 => 0.0,
-            _ => self.inner.lost(window, flight, now),
+            _ => self.inner.window_after_loss(window, flight, now),
         }
     }
 
     fn timed_out(&mut self, window: &Window, flight: f64, now: Time) -> f64 {
-        if self.fault == 6 { window.cwnd * 2.0 + 2.0 } else { self.inner.lost(window, flight, now) }
+        if self.fault == 6 {
+            window.cwnd * 2.0 + 2.0
+        } else {
+            self.inner.window_after_loss(window, flight, now)
+        }
     }
 
-    fn recovered(&mut self, window: &mut Window, _: Time) {
+    fn finish_recovery(&mut self, window: &mut Window, _: Time) {
         window.cwnd *= if self.fault == 7 { 100.0 } else { 1.0 };
     }
 
-    fn gap(&self) -> Option<Time> {
+    fn packet_gap(&self) -> Option<Time> {
         (self.fault == 9).then_some(Time::ZERO)
     }
 
-    fn shown(&self) -> f64 {
+    fn shown_value(&self) -> f64 {
         if self.fault == 11 { f64::NAN } else { 0.0 }
     }
 }

@@ -50,21 +50,21 @@ impl Setting {
     }
 
     /// Share of a cycle's packets that the last window is, times (1 - (1 - b/2)^2) / b. Eq. 5
-    fn ratio(&self) -> f64 {
+    fn marked_ratio(&self) -> f64 {
         let (w0, k) = (self.critical_window(), self.increase);
         // Marked are the packets of the last round trip, in which the window grows from W0 to W0 + k.
         (2.0 * w0 * k + k * k) / ((w0 + k) * (w0 + k))
     }
 
     /// The cycle with b^2 / 4 left out against b. Eq. 6 and 7
-    pub fn approximate(&self) -> Cycle {
-        let alpha = libm::pow(self.ratio(), 1.0 / (self.weight + 1.0));
-        self.cycle(alpha)
+    pub fn approximate_cycle(&self) -> Cycle {
+        let alpha = libm::pow(self.marked_ratio(), 1.0 / (self.weight + 1.0));
+        self.cycle_at(alpha)
     }
 
     /// The cycle that solves eq. 5 as it stands.
-    pub fn exact(&self) -> Cycle {
-        let ratio = self.ratio();
+    pub fn exact_cycle(&self) -> Cycle {
+        let ratio = self.marked_ratio();
         // alpha (b - b^2 / 4) rises with alpha from 0 to 3/4.
         let (mut low, mut high) = (0.0, 1.0);
         // More halvings than a double has bits.
@@ -73,10 +73,10 @@ impl Setting {
             let b = libm::pow(middle, self.weight);
             if middle * (b - b * b / 4.0) < ratio { low = middle } else { high = middle }
         }
-        self.cycle(high)
+        self.cycle_at(high)
     }
 
-    fn cycle(&self, alpha: f64) -> Cycle {
+    fn cycle_at(&self, alpha: f64) -> Cycle {
         let backoff = libm::pow(alpha, self.weight);
         // The cut is of W0 + k: one round trip passes before a mark is answered.
         let drop = backoff * (self.critical_window() + self.increase) / 2.0;
@@ -105,11 +105,11 @@ pub fn least_threshold(weight: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn setting(flows: f64, weight: f64, increase: f64) -> Setting {
+    fn make_setting(flows: f64, weight: f64, increase: f64) -> Setting {
         Setting { flows, bdp: 25.0, threshold: 20.0, weight, increase }
     }
 
-    fn near(value: f64, reference: f64, what: &str) {
+    fn assert_near(value: f64, reference: f64, what: &str) {
         // The references have two or three digits.
         assert!((value / reference - 1.0).abs() < 0.014, "{what}: {value}, not {reference}");
     }
@@ -131,11 +131,12 @@ mod tests {
             (2.0, 0.125, 0.05, [0.0081, 0.0092, 0.548, 0.557, 12.3, 12.6, 123.0, 20.1, 7.75]),
         ];
         for (n, w, k, r) in rows {
-            let (about, exact) = (setting(n, w, k).approximate(), setting(n, w, k).exact());
+            let (about, exact) =
+                (make_setting(n, w, k).approximate_cycle(), make_setting(n, w, k).exact_cycle());
             let values = [about.alpha, exact.alpha, about.backoff, exact.backoff, about.amplitude];
             let more = [exact.amplitude, about.period, about.queue_max, about.queue_min];
             for (i, value) in values.into_iter().chain(more).enumerate() {
-                near(value, r[i], &format!("N {n}, w {w}, k {k}, column {i}"));
+                assert_near(value, r[i], &format!("N {n}, w {w}, k {k}, column {i}"));
             }
         }
     }
@@ -144,23 +145,23 @@ mod tests {
     fn equation_13_has_its_values() {
         for (w, bound) in [(1.0, 3.57), (0.5, 5.96), (0.125, 12.7), (2.5, 1.64)] {
             // The references are in packets, for a C T of 25.
-            near(25.0 * least_threshold(w), bound, &format!("w {w}"));
+            assert_near(25.0 * least_threshold(w), bound, &format!("w {w}"));
         }
-        near(least_threshold(1.0), 1.0 / 7.0, "DCTCP's");
+        assert_near(least_threshold(1.0), 1.0 / 7.0, "DCTCP's");
     }
 
     #[test]
     fn the_exact_cycle_solves_equation_5_packet_by_packet() {
         for (n, w, k) in [(1.0, 1.0, 1.0), (2.0, 0.5, 0.2), (1.0, 0.125, 0.05)] {
-            let s = setting(n, w, k);
-            let (cycle, w0) = (s.exact(), s.critical_window());
+            let s = make_setting(n, w, k);
+            let (cycle, w0) = (s.exact_cycle(), s.critical_window());
             let top = w0 + k;
             // Counted packet by packet over the cycle, and not by the formula that `exact` solves.
             let marked = s.packets_between(w0, top);
             let all = s.packets_between(top * (1.0 - cycle.backoff / 2.0), top);
-            near(marked / all, cycle.alpha, &format!("N {n}, w {w}"));
+            assert_near(marked / all, cycle.alpha, &format!("N {n}, w {w}"));
             let falls = cycle.period * k;
-            near(falls, cycle.drop, "period times increase");
+            assert_near(falls, cycle.drop, "period times increase");
         }
     }
 }

@@ -8,7 +8,7 @@ pub mod analysis;
 pub mod weights;
 
 use super::dctcp::fixed_cut;
-use super::marks::{Arithmetic, MarkedShare, UNIT, power};
+use super::marks::{Arithmetic, MarkedShare, UNIT, exact_power};
 use super::{Ack, CongestionControl, Flow, Window};
 use crate::endpoint::TransportInfo;
 use crate::probes::{self, Sink};
@@ -57,7 +57,7 @@ headway_params::params! {
 }
 
 impl ByPreset for L2dctParams {
-    fn of(preset: Preset) -> Self {
+    fn from_preset(preset: Preset) -> Self {
         let arithmetic = match preset {
             Preset::PaperNs2 | Preset::Datacenter => Arithmetic::Exact,
             Preset::Linux419 => Arithmetic::Fixed,
@@ -81,14 +81,14 @@ pub struct L2dct {
 
 impl L2dct {
     // L2DCT §II-A
-    fn age(&mut self, ack: &Ack) {
+    fn update_weight(&mut self, ack: &Ack) {
         let packets = match self.attained {
             Attained::Acked => ack.una,
             Attained::Sent => ack.next,
         };
         // The last packet may be short: no more is sent than the message has.
         let sent = (u64::from(packets) * self.payload).min(self.bytes);
-        self.weight = self.weights.of(sent, self.bytes - sent);
+        self.weight = self.weights.weight_for(sent, self.bytes - sent);
     }
 }
 
@@ -121,7 +121,7 @@ impl CongestionControl for L2dct {
         let weights = Weights::new(params);
         L2dct {
             share: MarkedShare::new(params.g, params.alpha_init, params.arithmetic),
-            weight: weights.of(0, flow.bytes),
+            weight: weights.weight_for(0, flow.bytes),
             weights,
             attained: params.attained,
             arithmetic: params.arithmetic,
@@ -130,25 +130,25 @@ impl CongestionControl for L2dct {
         }
     }
 
-    fn probe(&self, found: &mut Sink<'_>) {
+    fn probe_values(&self, found: &mut Sink<'_>) {
         found(&probes::ALPHA, self.share.alpha());
     }
 
-    fn acknowledged(&mut self, _: &mut Window, ack: &Ack) {
+    fn handle_ack(&mut self, _: &mut Window, ack: &Ack) {
         // Both are brought up to date first: a cut on this acknowledgement uses its own weight and share.
-        self.age(ack);
-        self.share.count(ack);
+        self.update_weight(ack);
+        self.share.count_ack(ack);
     }
 
     // L2DCT §II-A eq. 1
-    fn grow(&mut self, window: &mut Window, ack: &Ack) {
-        window.grow(ack.acked, self.weights.increase(self.weight));
+    fn grow_window(&mut self, window: &mut Window, ack: &Ack) {
+        window.grow_reno(ack.acked, self.weights.increase_per_round(self.weight));
     }
 
     // L2DCT §II-A eq. 3
-    fn marked(&mut self, window: &Window, _: &Ack) -> f64 {
+    fn window_after_mark(&mut self, window: &Window, _: &Ack) -> f64 {
         match self.arithmetic {
-            Arithmetic::Exact => window.cwnd * (1.0 - power(self.share.alpha(), self.weight) / 2.0),
+            Arithmetic::Exact => window.cwnd * (1.0 - exact_power(self.share.alpha(), self.weight) / 2.0),
             Arithmetic::Fixed => fixed_cut(window.cwnd, fixed_power(self.weight, self.share.units())),
         }
     }
@@ -164,7 +164,7 @@ pub fn fixed_power(weight: f64, alpha: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{ack, control};
+    use super::super::tests::{plain_ack, test_control};
     use super::*;
     use crate::tcp::control::dctcp::Dctcp;
 
@@ -175,11 +175,18 @@ mod tests {
         // With all packets marked, every weight cuts by a half: any power of one is one.
         for weight in [0.125, 0.5, 1.0, 2.5] {
             for arithmetic in [Arithmetic::Exact, Arithmetic::Fixed] {
-                let mut l2dct = control::<L2dct>(1_000_000, |p| {
+                let mut l2dct = test_control::<L2dct>(1_000_000, |p| {
                     (p.weights, p.weight, p.arithmetic) = (Weighting::Fixed, weight, arithmetic);
                 });
-                assert_eq!(l2dct.marked(&WINDOW, &ack()), super::super::half(WINDOW.cwnd), "w = {weight}");
-                assert_eq!(l2dct.lost(&WINDOW, WINDOW.cwnd, ack().now), super::super::half(WINDOW.cwnd));
+                assert_eq!(
+                    l2dct.window_after_mark(&WINDOW, &plain_ack()),
+                    super::super::half_flight(WINDOW.cwnd),
+                    "w = {weight}"
+                );
+                assert_eq!(
+                    l2dct.window_after_loss(&WINDOW, WINDOW.cwnd, plain_ack().now),
+                    super::super::half_flight(WINDOW.cwnd)
+                );
             }
         }
     }
@@ -188,10 +195,10 @@ mod tests {
     fn backs_off_between_nothing_and_alpha_while_young_and_between_alpha_and_half_while_old() {
         for alpha in [0.0, 0.0625, 0.25, 0.5, 0.9, 1.0] {
             let cut = |weight: f64| {
-                let mut l2dct = control::<L2dct>(1_000_000, |p| {
+                let mut l2dct = test_control::<L2dct>(1_000_000, |p| {
                     (p.weights, p.weight, p.alpha_init) = (Weighting::Fixed, weight, alpha);
                 });
-                2.0 * (1.0 - l2dct.marked(&WINDOW, &ack()) / WINDOW.cwnd)
+                2.0 * (1.0 - l2dct.window_after_mark(&WINDOW, &plain_ack()) / WINDOW.cwnd)
             };
             // A power above one is below alpha and one below it above, as alpha is at most one.
             for young in [1.5, 2.5] {
@@ -205,19 +212,20 @@ mod tests {
 
     #[test]
     fn equal_weights_make_it_dctcp() {
-        let mut l2dct = control::<L2dct>(50_000_000, |p| p.weights = Weighting::Ps);
-        let mut dctcp = control::<Dctcp>(50_000_000, |_| ());
+        let mut l2dct = test_control::<L2dct>(50_000_000, |p| p.weights = Weighting::Ps);
+        let mut dctcp = test_control::<Dctcp>(50_000_000, |_| ());
         let (mut one, mut other) = (WINDOW, WINDOW);
         // 31 shares no factor with the window of 32, so that marks and cuts fall on all phases of a window.
         for i in 0..5000u32 {
-            let ack = Ack { una: i + 1, next: i + 30, ece: i % 31 < 3, ..ack() };
-            l2dct.acknowledged(&mut one, &ack);
-            dctcp.acknowledged(&mut other, &ack);
+            let ack = Ack { una: i + 1, next: i + 30, ece: i % 31 < 3, ..plain_ack() };
+            l2dct.handle_ack(&mut one, &ack);
+            dctcp.handle_ack(&mut other, &ack);
             if i % 31 == 0 {
-                (one.cwnd, other.cwnd) = (l2dct.marked(&one, &ack), dctcp.marked(&other, &ack));
+                (one.cwnd, other.cwnd) =
+                    (l2dct.window_after_mark(&one, &ack), dctcp.window_after_mark(&other, &ack));
             } else if !ack.ece {
-                l2dct.grow(&mut one, &ack);
-                dctcp.grow(&mut other, &ack);
+                l2dct.grow_window(&mut one, &ack);
+                dctcp.grow_window(&mut other, &ack);
             }
             assert_eq!(one, other);
         }
@@ -225,14 +233,15 @@ mod tests {
 
     #[test]
     fn the_smallest_weight_adds_a_packet_in_twenty_round_trips() {
-        let mut l2dct = control::<L2dct>(50_000_000, |p| (p.weights, p.weight) = (Weighting::Fixed, 0.125));
+        let mut l2dct =
+            test_control::<L2dct>(50_000_000, |p| (p.weights, p.weight) = (Weighting::Fixed, 0.125));
         let mut window = WINDOW;
         for packets in 32..40u32 {
             let mut rounds = 0;
             while window.cwnd < f64::from(packets + 1) {
                 rounds += 1;
                 // One acknowledgement for each packet of the window: a round trip.
-                (0..packets).for_each(|_| l2dct.grow(&mut window, &ack()));
+                (0..packets).for_each(|_| l2dct.grow_window(&mut window, &plain_ack()));
             }
             assert!((20..=21).contains(&rounds), "{rounds} round trips at {packets} packets");
         }
@@ -260,11 +269,11 @@ mod tests {
     fn in_integers_every_weight_has_its_own_cut() {
         let window = Window { cwnd: 1000.0, ssthresh: 16.0 };
         let cut = |weight: f64| {
-            let mut l2dct = control::<L2dct>(1_000_000, |p| {
+            let mut l2dct = test_control::<L2dct>(1_000_000, |p| {
                 (p.weights, p.weight, p.arithmetic, p.alpha_init) =
                     (Weighting::Fixed, weight, Arithmetic::Fixed, 0.25);
             });
-            l2dct.marked(&window, &ack())
+            l2dct.window_after_mark(&window, &plain_ack())
         };
         let cuts = [0.0625, 0.125, 0.25, 0.3, 2.5, 4.0].map(cut);
         assert!(cuts.windows(2).all(|pair| pair[0] < pair[1]), "{cuts:?}");

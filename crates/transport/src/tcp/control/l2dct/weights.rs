@@ -51,17 +51,17 @@ impl Weights {
     }
 
     /// The weight of a message with `sent` bytes sent and `left` bytes left.
-    pub fn of(&self, sent: u64, left: u64) -> f64 {
+    pub fn weight_for(&self, sent: u64, left: u64) -> f64 {
         match self.kind {
-            Weighting::Las => self.at(sent),
-            Weighting::Srpt => self.at(left),
+            Weighting::Las => self.weight_at(sent),
+            Weighting::Srpt => self.weight_at(left),
             Weighting::Ps => 1.0,
             Weighting::Fixed => self.fixed,
         }
     }
 
     /// The largest weight up to `young` bytes, the smallest from `old` on, a line between.
-    fn at(&self, bytes: u64) -> f64 {
+    fn weight_at(&self, bytes: u64) -> f64 {
         if bytes < self.young {
             return self.max;
         }
@@ -69,7 +69,7 @@ impl Weights {
             return self.min;
         }
         if self.stepped {
-            return self.of_steps(self.steps(bytes));
+            return self.of_steps(self.weight_steps(bytes));
         }
         let share = (bytes - self.young) as f64 / (self.old - self.young) as f64;
         self.max - (self.max - self.min) * share
@@ -77,7 +77,7 @@ impl Weights {
 
     /// Kernels compute without fractions: one step of the largest weight less at a time, up to 18 of 20, and
     /// then the smallest weight, which is step 1.
-    fn steps(&self, bytes: u64) -> u32 {
+    fn weight_steps(&self, bytes: u64) -> u32 {
         if bytes < self.young {
             return STEPS;
         }
@@ -103,7 +103,7 @@ impl Weights {
     }
 
     /// Packets added a round trip. L2DCT §II-A eq. 1
-    pub fn increase(&self, weight: f64) -> f64 {
+    pub fn increase_per_round(&self, weight: f64) -> f64 {
         match self.kind {
             // Weight 1 of a largest weight of 1; with the usual `w_max` it would add 0.4 packets. L2DCT §III-E
             Weighting::Ps => 1.0,
@@ -117,13 +117,13 @@ impl Weights {
 mod tests {
     use super::*;
 
-    fn weights(kind: Weighting) -> Weights {
+    fn test_weights(kind: Weighting) -> Weights {
         Weights::new(&L2dctParams { weights: kind, ..L2dctParams::default() })
     }
 
     #[test]
     fn las_follows_the_published_line() {
-        let las = weights(Weighting::Las);
+        let las = test_weights(Weighting::Las);
         let table = [
             (0, 2.5, 1.0),
             (199_999, 2.5, 1.0),
@@ -135,12 +135,15 @@ mod tests {
             (u64::MAX, 0.125, 0.05),
         ];
         for (sent, weight, increase) in table {
-            let w = las.of(sent, 7);
+            let w = las.weight_for(sent, 7);
             // The table has four digits.
-            assert!((w - weight).abs() < 1e-4 && (las.increase(w) - increase).abs() < 1e-4, "{sent}: {w}");
+            assert!(
+                (w - weight).abs() < 1e-4 && (las.increase_per_round(w) - increase).abs() < 1e-4,
+                "{sent}: {w}"
+            );
         }
         // Weight 1 on the line from 2.5 at 200 kB to 0.125 at 1 MB.
-        assert!((las.of(705_263, 0) - 1.0).abs() < 1e-5, "it is DCTCP's at 705.3 kB");
+        assert!((las.weight_for(705_263, 0) - 1.0).abs() < 1e-5, "it is DCTCP's at 705.3 kB");
     }
 
     #[test]
@@ -148,8 +151,9 @@ mod tests {
         let total = 1_500_000u64;
         for stepped in [false, true] {
             for (kind, sign) in [(Weighting::Las, -1.0), (Weighting::Srpt, 1.0)] {
-                let weights = Weights { stepped, ..weights(kind) };
-                let along: Vec<f64> = (0..=1500).map(|kb| weights.of(kb * 1000, total - kb * 1000)).collect();
+                let weights = Weights { stepped, ..test_weights(kind) };
+                let along: Vec<f64> =
+                    (0..=1500).map(|kb| weights.weight_for(kb * 1000, total - kb * 1000)).collect();
                 assert!(along.windows(2).all(|w| (w[1] - w[0]) * sign >= 0.0), "{kind:?}");
                 assert!(along.iter().all(|w| (0.125..=2.5).contains(w)) && along[0] != along[1500]);
                 if stepped {
@@ -162,7 +166,10 @@ mod tests {
 
     #[test]
     fn processor_sharing_is_dctcp() {
-        let ps = weights(Weighting::Ps);
-        assert_eq!((ps.of(0, 5), ps.of(5_000_000, 0), ps.increase(1.0)), (1.0, 1.0, 1.0));
+        let ps = test_weights(Weighting::Ps);
+        assert_eq!(
+            (ps.weight_for(0, 5), ps.weight_for(5_000_000, 0), ps.increase_per_round(1.0)),
+            (1.0, 1.0, 1.0)
+        );
     }
 }
