@@ -46,6 +46,7 @@ impl RoundTrips {
 
     /// Takes in those of another machine.
     pub fn add(&mut self, other: &RoundTrips) {
+        // Cannot fail: both have the same digits, and grow as they must.
         let _ = self.histogram.add(&other.histogram);
         self.sum += other.sum;
         self.longest = self.longest.max(other.longest);
@@ -88,6 +89,7 @@ impl RoundTrips {
     /// their counts, and the sum; the longest.
     pub fn to_parts(&self) -> (Vec<(u64, u64)>, u64, Time) {
         let bins = self.histogram.iter_recorded().map(|b| (b.value_iterated_to(), b.count_at_value()));
+        // 2^64 ns of round trips are 584 years: a run does not reach the limit.
         (bins.collect(), u64::try_from(self.sum).unwrap_or(u64::MAX), self.longest)
     }
 

@@ -65,6 +65,7 @@ pub(crate) struct TrackEvent {
     #[prost(double, optional, tag = "44")]
     pub(crate) double_counter_value: Option<f64>,
     /// Arrows that begin here, or go on.
+    // Not packed: Perfetto's schema is proto2, where that is the default.
     #[prost(fixed64, repeated, packed = "false", tag = "47")]
     pub(crate) flow_ids: Vec<u64>,
     /// Arrows that end here.

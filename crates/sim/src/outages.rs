@@ -41,10 +41,12 @@ impl Ports<'_> {
             if !self.owns(link) {
                 continue;
             }
+            // Each shard applies the steps of its own ports alone, though the event happens in all.
             match step {
                 Step::Down => self.go_down(link, now),
                 Step::Up => {
                     self.egress[link as usize].port.bring_up(now);
+                    // A machine has to be polled again; queues in switches go on by themselves.
                     back.extend((link < self.hosts).then_some(link));
                 }
                 Step::Rate(rate) => self.retune(link, rate, now, seed),
@@ -62,6 +64,7 @@ impl Ports<'_> {
         let (port, links) = (&mut self.egress[link as usize].port, &mut self.links);
         let mut gone = Vec::new();
         port.take_down(now, &mut links.pool, |handle, _| gone.push(handle));
+        // Their room in the switch's memory has to be free before anything else arrives.
         if let Some(guard) = &mut self.lossless {
             guard.free(&gone);
         }
@@ -77,6 +80,7 @@ impl Ports<'_> {
         let Ok((fresh, _)) = self.links.network.discipline_at(link, rate, seed) else { return };
         let port = &mut self.egress[link as usize].port;
         port.retune(now, fresh, rate);
+        // At another rate a shaper lets its first packet go at another time than was planned.
         if link >= self.pulled && port.is_shaped() {
             self.watch_shaped(link, now);
         }

@@ -220,6 +220,7 @@ impl EventQueue {
     /// Sorts buckets until enough events are known, or the next ones are too far ahead.
     #[inline(always)]
     fn replenish(&mut self) {
+        // All sorted events are gone: the list starts again from its beginning, which keeps its memory.
         if self.taken == self.current.len() {
             self.current.clear();
             self.taken = 0;
@@ -263,6 +264,7 @@ impl EventQueue {
     fn insert_ring(&mut self, bucket: u64, event: Near) {
         let index = (bucket & self.mask) as usize;
         let head = self.heads[index];
+        // `NONE` has the length of a full chunk, so that one branch serves both.
         if head.len() < CHUNK {
             self.chunks[head.chunk()].events[head.len()] = event;
             self.heads[index] = Place(head.0 + 1);
@@ -361,6 +363,7 @@ impl EventQueue {
             return false;
         }
         self.bucket = bucket;
+        // Not true without far events: their bucket is then the highest number.
         if self.far_bucket.wrapping_sub(self.bucket) <= self.mask {
             self.refill();
         }
@@ -395,6 +398,7 @@ impl EventQueue {
     #[inline(always)]
     fn drain(&mut self, head: Place) {
         let start = self.current.len();
+        // Chunks keep their events when they are released, and nothing is added before these are copied.
         let chunks = self.release(head);
         let mut place = self.free;
         for _ in 1..chunks {
@@ -413,6 +417,7 @@ impl EventQueue {
             let chunk = &mut self.chunks[place.chunk()];
             let next = std::mem::replace(&mut chunk.next, self.free);
             let further = chunk.further[FURTHER - 1];
+            // Length 1: the next user puts one event in.
             self.free = Place(place.0 & !7 | 1);
             chunks += 1;
             place = next;
@@ -460,6 +465,7 @@ impl EventQueue {
         if rest != 0 {
             return first * 64 + rest.trailing_zeros() as usize;
         }
+        // Two shifts, since `first` may be 63 and a shift by 64 is an overflow.
         let later = self.top & (u64::MAX << first << 1);
         let place = if later != 0 { later } else { self.top }.trailing_zeros() as usize;
         place * 64 + self.summary[place].trailing_zeros() as usize
@@ -475,6 +481,7 @@ fn sort(events: &mut [Due]) {
     for end in 1..events.len() {
         let event = events[end];
         let mut hole = end;
+        // The key alone decides: all of these are of one bucket, and its high bits are their time.
         while hole > 0 && events[hole - 1].key > event.key {
             events[hole] = events[hole - 1];
             hole -= 1;

@@ -92,6 +92,7 @@ fn watched<'a>(
 ) -> Result<Outcome, RunError> {
     let network = Arc::new(Network::build(&spec.topology, &spec.fabric)?);
     check_flows(spec, &network)?;
+    // From here on flows name interfaces in place of hosts.
     let spec = &*network.address(spec);
     let mut run = prepare(spec, Arc::clone(&network), &watch, maker)?;
     let completed = run.run(&mut watch);

@@ -30,13 +30,14 @@ pub fn start_unit(index: usize) -> Time {
     [Time::ps(1), Time::us(1)][index]
 }
 
-/// Start times in picoseconds that would all lie in less than this are those of a matrix in microseconds, as many are: what takes
-/// milliseconds there.
+/// If all start times lie within this span when they are read as picoseconds, the matrix likely counts microseconds, as many do:
+/// the span is then milliseconds.
 const SUSPICIOUS: Time = Time::us(1);
 
 /// A warning if `starts`, which count picoseconds by default, are likely to count microseconds.
 pub fn doubt(name: &str, starts: impl Iterator<Item = Time> + Clone) -> Option<String> {
     let (first, last) = (starts.clone().min()?, starts.max()?);
+    // Connections that all start at once do so in any unit.
     if first == last || last >= SUSPICIOUS {
         return None;
     }
@@ -212,7 +213,7 @@ impl Trigger {
             }
             Kind::OneShot | Kind::Barrier(_) | Kind::MultiShot => {}
         }
-        // Host at which a message that fires it is noticed.
+        // The end of the message decides: the receiver notices that it arrived, the sender that it is known.
         let heard = |trace: &Trace, (operation, when): (u32, When)| {
             let one = &trace.operations[operation as usize];
             match one.what {
@@ -237,6 +238,7 @@ impl Trigger {
                     join(trace, Some(nth), &[*target]);
                 }
             }
+            // A single cause needs no join.
             (_, [(cause, when)]) => waiting.iter().for_each(|target| trace.wait(*target, *cause, *when)),
             _ => join(trace, None, waiting),
         }
@@ -342,6 +344,7 @@ impl Matrix<'_> {
         let number =
             number.ok_or_else(|| self.fail_at(text, format!("`{text}` is no time of at least 0")))?;
         let ps = libm::round(number * unit.0 as f64);
+        // Less and not equal: as floating point, the largest number of 64 bits is 2^64.
         if ps < u64::MAX as f64 { Ok(ps as u64) } else { Err(too_late()) }
     }
 
@@ -395,6 +398,7 @@ impl Matrix<'_> {
                 Some(which) => {
                     let many = count(self)?;
                     self.promised.insert(which, (many, line));
+                    // A plain list of flows promises connections alone.
                     if which > 0 && many > 0 {
                         self.beyond(word);
                     }
@@ -464,6 +468,7 @@ impl Matrix<'_> {
         self.beyond(words[0]);
         let (mut switch, mut link, mut tier) = (None, None, None);
         for pair in words[1..].chunks(2) {
+            // Not yet an error: a misspelt key says more than a missing value.
             let (key, value) = (pair[0], self.value(pair));
             match key {
                 "switch_type" if value.as_ref().is_ok_and(|value| *value == "AGG") => tier = Some(()),
@@ -550,6 +555,7 @@ impl Matrix<'_> {
             return Err(error
                 .help("that is a flow without an end in htsim: give it a size, and the scenario a `stop`"));
         }
+        // Here if possible, where the line of the first wrong host is at hand.
         if let Some((nodes, _)) = &self.nodes {
             for (host, part) in [(src, from), (dst, to)] {
                 if host >= *nodes {

@@ -97,6 +97,7 @@ pub fn matched(trace: &Trace) -> Result<Matched, ScenarioError> {
             found.open.push(candidates);
         }
     }
+    // The first in the trace, whatever the order of the map.
     if let Some(send) = sends.values().filter_map(VecDeque::front).min() {
         let What::Send { to, tag, .. } = trace.operations[*send as usize].what else { return Ok(found) };
         return Err(trace

@@ -234,6 +234,7 @@ fn round_numbers(rounds: &BTreeMap<u32, Round>, end: Time, within: Option<Time>)
             *first = (*first).min(start);
         }
     }
+    // All of them wait only since the last one began to.
     let all = since.values().max().map(|since_all| (since.len() as u64, seconds(*since_all)));
     let missed = within.and_then(|within| {
         let late = |took: Took| took.least() > seconds(within);
@@ -256,6 +257,7 @@ struct Link {
 
 impl Link {
     fn excess(&self) -> f64 {
+        // As floating point, since a flow may be faster than its ideal: links may become faster during a run.
         ((self.finish - self.notice - self.start).0 as f64 - self.least.0 as f64) * 1e-12
     }
 }
@@ -364,6 +366,7 @@ fn earliest(graph: &Graph, resolved: &Resolved, outcome: &Outcome) -> Vec<(Time,
         if let Some(mut overs) = some.remove(&node) {
             overs.sort_unstable();
             // The last of those that it needs decides.
+            // With `needs` of them over, the step can begin.
             times[node as usize].0 = overs[graph.needs(node) as usize - 1];
         }
         let delay = match graph.node(node) {
@@ -431,6 +434,7 @@ fn path(graph: &Graph, resolved: &Resolved, outcome: &Outcome, nodes: &[u32]) ->
         nodes.iter().map(|node| Some((end(graph, outcome, *node)?, *node))).collect::<Option<_>>()?;
     // Among several that end in one instant, the first of them.
     let (mut finish, mut at) =
+        // Reversed, since the last of equals is taken.
         ends.iter().copied().max_by_key(|(end, node)| (*end, std::cmp::Reverse(*node)))?;
     let causes = graph.causes();
     let turns = turns(graph, outcome);
@@ -467,6 +471,7 @@ type Turns = FxHashMap<(Option<u32>, u16), BTreeMap<Time, u32>>;
 fn turns(graph: &Graph, outcome: &Outcome) -> Turns {
     let mut turns = Turns::default();
     for (number, (step, record)) in (0..).zip(graph.steps().iter().zip(&outcome.steps)) {
+        // A step without a duration never makes another one wait.
         if let (Some(processor), Some(finish)) = (step.processor, record.finish)
             && step.takes > Time::ZERO
         {

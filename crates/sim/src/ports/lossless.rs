@@ -169,6 +169,7 @@ impl Ports<'_> {
         if guard.charges.len() <= at {
             guard.charges.resize(at + 1, UNCOUNTED);
         }
+        // Pauses do not concern packets of class 0, which so take no counted memory.
         let inbound = guard.rules.inbound(link).copied().filter(|_| class > 0);
         let Some(inbound) = inbound else {
             guard.charges[at] = UNCOUNTED;
@@ -178,6 +179,7 @@ impl Ports<'_> {
             return false;
         }
         guard.charges[at] = Charge { link, bytes, class: class as u8 };
+        // This packet may be the one that goes past the threshold.
         self.tell(link, now);
         true
     }
@@ -221,6 +223,8 @@ impl Ports<'_> {
         counts.resumes_sent += u64::from((changed & !state).count_ones());
         let egress = &mut self.egress[number as usize];
         let ends = if apart { now } else { egress.port.occupy(now, bytes) };
+        // A frame travels as a packet, since neither pool nor mailbox of a shard holds anything else. No port sees
+        // it as one.
         let mut frame = Packet::new(PacketKind::Probe, HostId(0), HostId(0), 0);
         (frame.index, frame.count) = (changed, state);
         let link = egress.link(number);
@@ -294,6 +298,7 @@ impl Ports<'_> {
             let Some(departure) = egress.port.next_open(now, &mut links.pool) else { return };
             let link = egress.link(number);
             self.leave(link, departure.handle, departure.ends, now);
+            // The packet now at the head may be of a stopped class, or no longer be.
             self.hold(number);
         }
     }
@@ -308,6 +313,7 @@ impl Ports<'_> {
     /// A packet that is in the memory of a switch arrives at a port of it; or one of a host at the queue of that.
     pub(crate) fn offer_lossless(&mut self, number: u32, handle: u32, now: Time) -> Result<(), Full<u32>> {
         // Departures that were due before this arrival come first.
+        // Also brings `hold` up to date, before this packet's class is looked at.
         self.serve(number, now);
         let guard = self.guard();
         let stopped = guard.lanes[number as usize].stopped;
@@ -515,11 +521,13 @@ impl Ports<'_> {
                     all.since.insert((*number, class as u8), lane.since[class]);
                 }
             }
+            // What waits at a host takes no memory of a switch, and so cannot be part of a cycle.
             if lane.stopped == 0 || *number < self.hosts {
                 continue;
             }
             self.egress[*number as usize].port.show_waiting(|handle| {
                 let Some(charge) = guard.charges.get(handle as usize) else { return };
+                // Bit 0 is never set, so that packets that are not counted fall through.
                 if lane.stopped >> charge.class & 1 == 1 {
                     let waits = ((charge.link, charge.class), (*number, charge.class));
                     *all.waits.entry(waits).or_default() += u64::from(charge.bytes);
