@@ -41,6 +41,7 @@ fn lasting(text: &str) -> &'static str {
     if let Some(before) = known.get(text) {
         return before;
     }
+    // Leaked once for each name; programs declare a handful.
     let new: &'static str = String::leak(text.to_string());
     known.insert(new);
     new

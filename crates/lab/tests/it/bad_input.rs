@@ -326,6 +326,7 @@ fn every_path_that_there_is_can_be_pinned() {
         load(&format!("{head}{PINNED}{tail}flows = [{flow}]\n"), &[]).is_ok()
     };
     let flow = |dst: u32, path: u32| format!("{{ src = 0, dst = {dst}, bytes = 1, path = {path} }}");
+    // Behind the same edge switch, in the same pod, and in another one.
     for (dst, paths) in [(1, 1), (2, 2), (4, 4)] {
         assert!(fat_tree(&flow(dst, paths - 1)), "host {dst}");
         assert!(!fat_tree(&flow(dst, paths)), "host {dst}");

@@ -20,6 +20,7 @@ enum Value<'a> {
 
 use Value::{Bool, Int32, Int64, Text};
 
+// By hand and not by prost, so that the test does not share the reader's schema.
 fn varint(mut number: u64, out: &mut Vec<u8>) {
     while number > 127 {
         out.push(number as u8 | 128);
@@ -148,6 +149,7 @@ fn groups_of_each_attribute_are_the_groups_of_the_list_beside_the_trace() {
                 "{name}, {file}"
             );
             let flows = loaded.setup().expect("a network").resolve(1).expect("a run").spec.flows;
+            // A ring of two sends halves of the 8000 B.
             assert!(flows.iter().all(|flow| flow.bytes == 4000 && flow.src / 2 == flow.dst / 2));
         }
     }
@@ -258,6 +260,7 @@ fn a_ring_of_mscclang_takes_its_messages_and_computations() {
     }
     let (_, round) = outcome(&pair, &[], "");
     let (messages, took) = outcome(&ring(8, Some(131_072), 7), &[], "");
+    // 2 (n - 1) steps of n messages.
     assert_eq!(messages, 112);
     // News of a message shares a link with another message, which is less than the news of two that meet.
     let expected = round * 14 + Time::us(49);

@@ -109,6 +109,7 @@ fn rings_take_a_message_a_step() {
             let bytes = n * part;
             for (kind, steps) in [("allreduce", 2 * (n - 1)), ("allgather", n - 1), ("reduce-scatter", n - 1)]
             {
+                // Between two steps a rank first acknowledges what it has received.
                 let expected = steps * alone.t(part) + (steps - 1) * alone.a();
                 takes(hosts, &format!("kind = \"{kind}\"\nbytes = {bytes}"), expected);
             }
@@ -127,6 +128,7 @@ fn channels_and_chunks_fill_a_ring() {
                 for m in [84, 250, 1_460, 3_000] {
                     let q = channels * chunks;
                     let (t, s) = (alone.t(m), alone.s(m));
+                    // Either the latency of a message decides or the link; cases in between have no closed form.
                     let (least, more) = if q * (s + a) <= t / 2 {
                         forms[0] += 1;
                         (k * t + (k - 1) * a + (q - 1) * s, (k + 2 * q) * a)
@@ -156,6 +158,7 @@ fn halving_and_doubling_take_a_message_a_round() {
         let (n, alone) = (u64::from(hosts), Alone::new(hosts));
         for bytes in [n, 64 * n, 1_000 * n] {
             let rounds = u64::from(hosts.ilog2());
+            // Messages halve from round to round, and then grow again through the same sizes.
             let sum: u64 = (1..=rounds).map(|round| 2 * alone.t(bytes >> round)).sum();
             let entry = format!("kind = \"allreduce\"\nalgorithm = \"halving-doubling\"\nbytes = {bytes}");
             takes(hosts, &entry, sum + (2 * rounds - 1) * alone.a());
