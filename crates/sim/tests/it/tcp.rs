@@ -233,6 +233,7 @@ fn windows_follow_the_square_root_of_random_loss() {
     let links = LinkChoice::Some(vec![BOTTLENECK.into()]);
     spec.faults = vec![FaultSpec { links, kind: Some(PacketKind::Data), what }];
     let out = outcome(&spec);
+    // The base round trip is 300.4 us.
     let rounds = stop.as_secs_f64() / 300.4e-6;
     let window = out.flows[0].delivered as f64 / 1460.0 / rounds;
     // sqrt(3 / (2 p)) is 12.2; the reference's model has 13.1.
