@@ -84,6 +84,7 @@ pub fn diff(
     let parted = ours.pieces.iter().zip(&theirs.pieces).position(|(a, b)| a != b);
     // If all whole pieces agree, the difference is behind the shorter list of them.
     let piece = parted.unwrap_or(shorter) as u64;
+    // With the events just before it, in case that its first one differs.
     let from = (piece * PIECE).saturating_sub(BEFORE);
     let window = |side: &Side<'_>| side.events(from, (piece + 1) * PIECE);
     let (ours, theirs) = (window(&left)?, window(&right)?);
@@ -310,6 +311,7 @@ impl Witness for Window {
             self.seen.push(*event);
         }
         self.next += 1;
+        // The run need not go on behind the part.
         self.next < self.to
     }
 }

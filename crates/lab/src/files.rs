@@ -140,6 +140,7 @@ impl Opened {
             .map(|other| other.rank)
             .collect();
         let is_whole = ranks.first() == Some(&0) && ranks.last() == Some(&(ranks.len() as u32 - 1));
+        // `x_0.et` by itself may be any file; only next to `x_1.et` is its number a rank.
         if !(is_certain || is_whole && ranks.len() > 1) {
             return Ok(Opened { format, files: vec![first], groups });
         }

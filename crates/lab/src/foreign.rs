@@ -37,6 +37,7 @@ impl Foreign {
 /// of scenarios.
 fn lasting(text: &str) -> &'static str {
     static KNOWN: LazyLock<Mutex<FxHashSet<&'static str>>> = LazyLock::new(Mutex::default);
+    // A thread that panicked has left the set whole.
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(before) = known.get(text) {
         return before;

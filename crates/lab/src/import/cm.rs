@@ -111,6 +111,7 @@ pub fn trace(source: &Arc<Source>, unit: Time) -> Result<Trace, ScenarioError> {
             ordered.push(line);
         }
     }
+    // After all connections, because a later one may fire or await it.
     for (id, trigger) in &whole.triggers {
         let none = Vec::new();
         let fired = fires.get(id).unwrap_or(&none);
@@ -223,6 +224,7 @@ impl Trigger {
         };
         let join = |trace: &mut Trace, needs: Option<u32>, targets: &[u32]| {
             let rank = heard(trace, fired[0]);
+            // A join that one host can do alone leaves the graph local to hosts, so that threads can share the run.
             let here = fired.iter().all(|one| heard(trace, *one) == rank)
                 && targets.iter().all(|target| trace.operations[*target as usize].rank == rank);
             let at = Place { file: 0, span: self.at.clone() };
@@ -234,6 +236,7 @@ impl Trigger {
         match (self.kind, fired) {
             _ if waiting.is_empty() => {}
             (Kind::MultiShot, [_, _, ..]) => {
+                // The nth begins when any n of them have fired, whatever their order.
                 for (nth, target) in (1..).zip(waiting) {
                     join(trace, Some(nth), &[*target]);
                 }
@@ -337,6 +340,7 @@ impl Matrix<'_> {
     /// A start in picoseconds. htsim reads it as a number with a fraction.
     fn start(&self, text: &str, unit: Time) -> Result<u64, ScenarioError> {
         let too_late = || self.fail_at(text, "the start is too late");
+        // Without floating point, which is exact up to 2^53 alone.
         if let Ok(whole) = text.parse::<u64>() {
             return whole.checked_mul(unit.0).ok_or_else(too_late);
         }

@@ -160,6 +160,7 @@ fn fields<'a>(source: &Arc<Source>, line: &'a str) -> Result<Vec<&'a str>, Scena
 fn closing(text: &str) -> Option<usize> {
     let mut from = 0;
     loop {
+        // A quote is one byte, so that the byte after it begins a character.
         let at = from + text[from..].find('"')?;
         if !text[at + 1..].starts_with('"') {
             return Some(at);
@@ -318,6 +319,7 @@ pub fn seconds(time: Time) -> String {
     if rest == 0 {
         return whole.to_string();
     }
+    // As digits, because floating point would round picoseconds.
     format!("{whole}.{}", format!("{rest:012}").trim_end_matches('0'))
 }
 

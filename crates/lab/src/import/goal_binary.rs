@@ -101,6 +101,7 @@ impl Bytes<'_> {
 
 fn part(bytes: &Bytes<'_>, rank: u32, span: Range<usize>, trace: &mut Trace) -> Result<(), ScenarioError> {
     let (count, free) = (bytes.u32(span.start)?, bytes.u32(span.start + 4)?);
+    // Both counts have 32 bits, so that no sum here overflows 64.
     let begin = span.start + 8 + 4 * free as usize;
     let length = 8 + 4 * u64::from(free) + u64::from(count) * OPERATION as u64;
     if length > (span.end - span.start) as u64 {

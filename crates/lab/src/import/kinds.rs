@@ -101,6 +101,7 @@ const ROWS: usize = 4000;
 
 impl<'a> Content<'a> {
     fn of(bytes: &'a [u8]) -> Content<'a> {
+        // Small numbers in binary form are valid text as well, but with zeros.
         let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
         let text = text.map(|text| text.trim_start_matches(BYTE_ORDER_MARK));
         let words = |line: &'a str| -> Vec<&'a str> {
@@ -341,6 +342,7 @@ pub const KINDS: [Kind; 21] = [
         sample: "ENABLE_QCN 1\nTOPOLOGY_FILE mix/topology.txt\nFLOW_FILE mix/flow.txt\n",
         sniff: |content| {
             let keys = ["TOPOLOGY_FILE", "FLOW_FILE", "ENABLE_QCN", "CC_MODE"];
+            // Two of them, because one may begin a line of any file.
             let is = content.rows.iter().filter(|row| keys.contains(&row[0])).count() > 1;
             if is { Ok(()) } else { against(0, "it names no TOPOLOGY_FILE") }
         },

@@ -89,6 +89,7 @@ pub fn matched(trace: &Trace) -> Result<Matched, ScenarioError> {
             }
         }
         let position = found.open.len() as u32;
+        // With a single send, the order of arrival decides nothing.
         found.receives.extend((1..).zip(&receives).map(|(nth, receive)| match candidates[..] {
             [only] => (*receive, Source::One(only)),
             _ => (*receive, Source::NthOf(nth, position)),

@@ -28,6 +28,7 @@ pub(super) fn write<W: Write>(
     tree: &Tree,
     every: Result<u64, LabError>,
 ) -> Result<(), Failed> {
+    // First, because a run without samples need not say an interval.
     if series.rows() == 0 {
         return Ok(());
     }

@@ -232,6 +232,7 @@ fn ranks(slices: usize, edges: &[(usize, usize)]) -> Vec<u32> {
         next[from].push(to);
         left[to] += 1;
     }
+    // Ranks do not depend on the order in which these are taken.
     let mut ready: Vec<usize> = (0..slices).filter(|slice| left[*slice] == 0).collect();
     while let Some(slice) = ready.pop() {
         for &to in &next[slice] {
@@ -278,5 +279,6 @@ fn tracks<W: Write>(trace: &mut Writer<W>, items: &[Item], order: &[usize]) -> R
         }
         chosen[number] = Some(pool.made[place]);
     }
+    // Each has one: `order` holds every slice.
     Ok(chosen.into_iter().flatten().collect())
 }

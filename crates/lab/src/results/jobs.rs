@@ -224,6 +224,7 @@ pub const ROUNDS: &[Number<OfRounds>] = &[
 /// The numbers of rounds, and which of them are bounds.
 fn round_numbers(rounds: &BTreeMap<u32, Round>, end: Time, within: Option<Time>) -> Json {
     let times = Sample::of(rounds.values().map(|round| round.took(end)));
+    // Where none ended, each open one counts.
     let longest = times.largest_known().unwrap_or(-1.0);
     let mut since: BTreeMap<u32, Time> = BTreeMap::new();
     for round in rounds.values() {
@@ -366,7 +367,6 @@ fn earliest(graph: &Graph, resolved: &Resolved, outcome: &Outcome) -> Vec<(Time,
         if let Some(mut overs) = some.remove(&node) {
             overs.sort_unstable();
             // The last of those that it needs decides.
-            // With `needs` of them over, the step can begin.
             times[node as usize].0 = overs[graph.needs(node) as usize - 1];
         }
         let delay = match graph.node(node) {

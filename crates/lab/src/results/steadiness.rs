@@ -58,7 +58,6 @@ impl Arrivals {
 /// Their mean slowdown; nothing where too few count.
 fn mean_slowdown(part: &[Began<'_>], end: Time) -> Option<Found> {
     // Those that began in the warm-up are no part of either half.
-    // Without a warm-up: the messages of it have been left out already.
     let counted = |(.., record): &Began<'_>| slowdown(record, took(record, Time::ZERO, end)?);
     let slowdowns = Sample::of(part.iter().filter_map(counted));
     if slowdowns.counts().0 < LEAST { None } else { slowdowns.mean() }

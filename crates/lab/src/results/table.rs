@@ -166,6 +166,7 @@ impl Column {
 type Valid = Option<Arc<Vec<bool>>>;
 
 fn gaps(valid: Vec<bool>) -> Valid {
+    // As in Arrow, a column without gaps has no such list.
     valid.contains(&false).then(|| Arc::new(valid))
 }
 

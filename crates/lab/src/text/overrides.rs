@@ -183,6 +183,7 @@ fn child<'a>(table: &'a mut Table, key: &str, change: &Override, last: bool) -> 
             table.entries.len() - 1
         }
     };
+    // An error about the key is to point at the override.
     if last {
         table.entries[index].key_at = change.path_at.clone();
     }

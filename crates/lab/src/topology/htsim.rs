@@ -198,6 +198,7 @@ impl<'a> Reader<'a> {
         let middle = self.link(1)?;
         for tor in 0..all_tors {
             for agg in 0..aggs * bundles[1] {
+                // One of the same pod.
                 let agg = tor / tors * aggs + agg / bundles[1];
                 add(&mut graph, (nodes + tor, nodes + all_tors + agg), middle);
             }

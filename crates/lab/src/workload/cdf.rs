@@ -66,6 +66,7 @@ impl Cdf {
         unit: Option<Unit>,
     ) -> Result<Read, ScenarioError> {
         let table = table::read(source, unit)?;
+        // A single row is a point mass in either reading.
         let (begins_late, stated) = (table.rows[0].1 > 0.0 && table.rows.len() > 1, table.stated);
         let of = |interpolation| Cdf { rows: table.rows.clone(), interpolation };
         let [linear, step] = [Interpolation::Linear, Interpolation::Step].map(of);
@@ -93,6 +94,7 @@ impl Cdf {
         if cdf.mean() <= 0.0 {
             return Err(table::wrong(source, table.last_size, "the mean size is 0".into()));
         }
+        // A table that begins late cannot be read as straight lines.
         let other = (!begins_late).then(|| other.mean());
         Ok(Read { cdf, taken: table.taken, stated, other, stepped: why, is_unit_open: table.is_unit_open })
     }

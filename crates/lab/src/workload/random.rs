@@ -46,6 +46,7 @@ impl Stream {
     /// The stream of an entity for a purpose under a seed.
     pub fn new(seed: u64, purpose: Purpose, entity: u64) -> Stream {
         let base =
+            // Entities below 2^48 never meet the stream of another purpose.
             mix(mix(seed ^ 0x9e37_79b9_7f4a_7c15).wrapping_add(mix(((purpose as u64) << 48) ^ entity)));
         let state = u128::from(base) << 64 | u128::from(mix(base.wrapping_add(0x9e37_79b9_7f4a_7c15)));
         Stream(Pcg64Mcg::new(state))
