@@ -123,6 +123,7 @@ impl Gauge {
         if length == 0 || (self.counts() && before.counts()) {
             return *self;
         }
+        // A mean times its time is the integral since the start of the run.
         let sum = self.mean * now.0 as f64 - before.mean * then.0 as f64;
         // Rounding of the two means may leave a little less than nothing.
         Gauge { mean: (sum / length as f64).max(0.0), ..*self }

@@ -156,6 +156,7 @@ mod tests {
     #[test]
     fn they_survive_the_way_between_processes_and_what_was_before_is_left_out() {
         let mut trips = RoundTrips::default();
+        // Longer than all later ones, so that the longest since then has to come from the bins.
         trips.note(Time::ms(90));
         let before = trips.clone();
         (1..=1000).for_each(|us| trips.note(Time::us(us)));
@@ -180,6 +181,7 @@ mod tests {
         for (q, us) in [(0.5, 500), (0.99, 990)] {
             let found = fast.quantile(q).unwrap_or_default();
             assert!(
+                // A hundredth for the bins of the slow network, and another for those of the fast one.
                 (Time::us(us).0 / 100 * 98..=Time::us(us).0 / 100 * 102).contains(&found.0),
                 "{q}: {found}"
             );

@@ -208,6 +208,7 @@ mod tests {
             told.flat_map(|data| &data.debug_annotation_names).map(|name| name.name.as_str()).collect();
         assert_eq!(told, ["bytes", "share"]);
         let flags: Vec<u32> = packets.iter().map(|packet| packet.sequence_flags).collect();
+        // Two tracks, then begin and end of two slices, then two counts.
         assert_eq!(flags, [CLEARED, 0, NEEDS_INTERNED, 0, NEEDS_INTERNED, 0, 0, 0]);
         let events: Vec<(u64, &TrackEvent)> = packets
             .iter()

@@ -43,6 +43,7 @@ impl TokenBucket {
     /// that is larger than the bucket passes a full one.
     #[inline]
     pub fn eligible_at(&self, bytes: u64) -> Time {
+        // The tokens of `bytes` are there as long before the bucket is full as the rest of its depth takes to fill.
         self.full_at.saturating_sub(self.depth.saturating_sub(self.time_of(bytes)))
     }
 
@@ -59,6 +60,7 @@ impl TokenBucket {
     /// A packet of `bytes` bytes passes at `now`.
     #[inline]
     pub fn take(&mut self, now: Time, bytes: u64) {
+        // A bucket that has been full for a while has not got any fuller.
         self.full_at = self.full_at.max(now).saturating_add(self.time_of(bytes));
     }
 }

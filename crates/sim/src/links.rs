@@ -293,6 +293,7 @@ impl<'a> Links<'a> {
             return self.launch_around(link, handle, left, action);
         }
         let (handle, left) = match action {
+            // `Drop` has returned above.
             FaultAction::Pass | FaultAction::Drop => (handle, left),
             FaultAction::Duplicate => (self.first_of_two(link, handle, left), left),
             FaultAction::Delay(by) => (handle, left.saturating_add(by)),
@@ -334,6 +335,7 @@ impl<'a> Links<'a> {
             return self.lose(handle);
         }
         match action {
+            // A drop does not come here: the caller has lost the packet.
             FaultAction::Pass | FaultAction::Drop => self.carry_around(link, handle, flight.arrives),
             FaultAction::Duplicate => {
                 let copy = self.copy(handle);
@@ -494,6 +496,7 @@ impl<'a> Links<'a> {
         let written = self.network.links()[link.number as usize].spec.rate;
         let rate = self.changes().map_or(written, |changes| changes.rate(link.number));
         let wire = u64::from(self.pool.get(handle).wire);
+        // Both rounded from the packet's start, as ports round: a difference in bytes could be a picosecond off.
         let rest = rate.time_of(wire) - rate.time_of(self.network.sizes().head(wire));
         arrives - rest
     }

@@ -48,6 +48,7 @@ pub(crate) struct Mixed {
 pub(crate) fn transports_of(spec: &RunSpec, hosts: u32) -> Vec<Vec<u8>> {
     let mut of_host = vec![Vec::new(); hosts as usize];
     for FlowSpec { src, dst, transport, .. } in &spec.flows {
+        // The receiver as well, which answers by the same transport.
         for host in [*src, *dst] {
             let known: &mut Vec<u8> = &mut of_host[host as usize];
             if let Err(place) = known.binary_search(transport) {
@@ -147,6 +148,7 @@ impl Endpoint for Mixed {
     }
 
     fn forget(&mut self, now: Time, peer: HostId) {
+        // All of them: a peer that is gone is gone for every transport.
         self.parts.iter_mut().for_each(|part| part.machine.forget(now, peer));
     }
 
@@ -339,6 +341,7 @@ mod tests {
     fn what_one_machine_leaves_others_take_and_who_comes_back_has_no_claim_on_it() {
         let mut host = chatters(&[(1_500, u32::MAX), (1_500, 0)]);
         assert!((0..1_000).all(|_| pull(&mut host) == Some(0)));
+        // Three in a row would leave if machine 1 had a claim to the share that it left unused.
         hear(&mut host, 1);
         hear(&mut host, 1);
         hear(&mut host, 1);

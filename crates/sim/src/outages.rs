@@ -30,6 +30,7 @@ impl Ports<'_> {
         // Packets that start in this instant start after the change, and earlier ones before it.
         if let Some(before) = now.0.checked_sub(1) {
             for link in self.links.concerned(number) {
+                // Links below `pulled` have no queue to bring up to date.
                 if link >= self.pulled && self.owns(link) {
                     self.catch_up(link, Time(before));
                 }

@@ -327,6 +327,7 @@ impl<'a> Ports<'a> {
             if let Some(start) = egress.port.next_start() {
                 next = next.min(start.0);
             }
+            // The list is empty where nothing shapes.
             let released = self.releases.get(number as usize).is_none_or(|at| *at == Time::MAX);
             egress.watched = egress.armed || !released;
             egress.watched

@@ -144,7 +144,9 @@ impl EventQueue {
     /// A queue for events that are mostly less than `horizon` picoseconds ahead, in about as many `buckets`.
     pub(crate) fn new(horizon: u64, buckets: usize) -> EventQueue {
         // A power of two, so that the place of a bucket in the ring is a mask away.
+        // At least 4,096, since a word of the summary stands for so many.
         let buckets = buckets.next_power_of_two().clamp(1 << 12, MOST_BUCKETS);
+        // At least 1, as 0 has no logarithm.
         let shift = (horizon / buckets as u64).max(1).ilog2().min(MAX_SHIFT);
         EventQueue {
             shift,
@@ -358,6 +360,7 @@ impl EventQueue {
     /// Sorts the next bucket that holds something into `current`, if it is not beyond `limit`.
     #[inline(always)]
     fn advance(&mut self, limit: u64) -> bool {
+        // All of the ring comes before all far events: `refill` keeps it so.
         let bucket = if self.top != 0 { self.next_bucket() } else { self.far_bucket };
         if bucket > limit || (self.top == 0 && self.far.is_empty()) {
             return false;
@@ -367,6 +370,7 @@ impl EventQueue {
         if self.far_bucket.wrapping_sub(self.bucket) <= self.mask {
             self.refill();
         }
+        // After `refill`, which may have added to this very bucket.
         let index = (self.bucket & self.mask) as usize;
         let place = std::mem::replace(&mut self.heads[index], Place::NONE);
         self.clear(index);
@@ -448,6 +452,7 @@ impl EventQueue {
         } else {
             let next = if word + 1 == self.words.len() { 0 } else { word + 1 };
             let word = self.next_word(next);
+            // After a whole turn this may be the first word again, whose upper part was empty.
             word * 64 + self.words[word].trailing_zeros() as usize
         };
         let ahead = (index as u64).wrapping_sub(start as u64) & self.mask;

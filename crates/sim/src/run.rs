@@ -153,6 +153,7 @@ fn check_listed(spec: &RunSpec, number: u32, flow: &FlowSpec) -> Result<(), Stri
 
 /// True if a flow can use the connection of another: between the same hosts, and of the same transport.
 fn carries(spec: &RunSpec, carrier: u32, flow: &FlowSpec) -> bool {
+    // Either end may send on a connection.
     spec.flows.get(carrier as usize).is_some_and(|c| {
         c.transport == flow.transport && [(c.src, c.dst), (c.dst, c.src)].contains(&(flow.src, flow.dst))
     })

@@ -156,6 +156,7 @@ impl Setup {
             if path.iter().map(rate).min() < Some(rate(&src)) {
                 continue;
             }
+            // The sender's own link is never shared with another host.
             let shared = if self.has_many_paths() { path.len() - 1 } else { 1 };
             for link in path.into_iter().skip(shared).filter(|link| rate(link) == rate(&src)) {
                 sharing.entry(link).or_default().insert(flow.src);

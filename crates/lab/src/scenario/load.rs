@@ -139,6 +139,7 @@ impl Request {
         let (mut root, at) = self.document()?;
         let scale = plan::scale(&root, self.scale.as_deref())?;
         overrides::apply_all(&mut root, &scale)?;
+        // After the scale, which may set keys in these tables.
         root.entries.retain(|entry| !OF_SWEEPS.contains(&entry.key.as_str()));
         Ok(self.base.get_or_init(|| (root, at)))
     }
@@ -216,6 +217,7 @@ impl Request {
     /// The scenario that a tree holds; `plan` is its variation, if that is no longer in the tree.
     fn read(&self, root: &Table, at: &Origin, plan: Option<&plan::Plan>) -> Result<Scenario, ScenarioError> {
         let table = Reader::root(root, at, "the scenario");
+        // First of all, so that a misspelt table is reported as such and not as one that is missing.
         table.refuse_unknown(&[ABOUT_KEYS, SETUP_KEYS].concat())?;
         let text = |key: &str| table.get(key).map_or(Ok(""), |i| i.text()).map(str::to_string);
         let about = About {
@@ -483,6 +485,7 @@ fn read_links(table: &Reader<'_>, setup: &mut Setup) -> Result<(), ScenarioError
     let known = topology::link_choice::Known { links: &names, switches: &switches };
     let mut faults =
         table.get("fault").map(|i| super::faults::read(&i, &known)).transpose()?.unwrap_or_default();
+    // Losses that a file states for its links are faults like those of the scenario.
     faults.extend(setup.topology.losses.iter().map(|(links, loss)| FaultSpec {
         links: LinkChoice::Some(links.clone()),
         kind: None,

@@ -134,6 +134,7 @@ impl Setup {
         let (at_once, packets_at_once) = (at_once.ceil() as u64, packets_at_once.ceil() as u64);
         let edges = self.traffic.iter().map(|e| e.expected_edges(self.topology.hosts)).sum::<f64>() as u64;
         let receivers = self.traffic.iter().map(|e| e.receivers(self.topology.hosts)).sum::<u64>();
+        // Entries may have receivers in common.
         let receivers = receivers.min(u64::from(self.topology.hosts));
         let credits = *self.credits.get_or_init(|| self.credits(total));
         headway_network::Flows {

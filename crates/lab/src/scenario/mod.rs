@@ -248,6 +248,7 @@ impl Scenario {
             }
         }
         hash.update(Json::Object(self.identity()).to_string().as_bytes());
+        // 128 bits are enough that no two runs share a name by chance.
         files::hex(&hash.finalize()[..16])
     }
 
@@ -389,6 +390,7 @@ impl Setup {
         let mut spec = RunSpec { seed, graph: graph.map(Arc::new), ..self.spec(specs, sampled) };
         if let Some(sample) = &mut spec.sample {
             if self.sample.as_ref().is_some_and(|asked| asked.volumes) {
+                // Flows are in the order of their entries (`made`).
                 let first = |entry: usize| entries.partition_point(|other| *other < entry) as u32;
                 sample.volumes = (0..self.traffic.len()).map(first).collect();
             }
@@ -524,6 +526,7 @@ impl Setup {
 
     /// Names of flows: their own, or their number.
     fn names(&self, flows: &[Flow]) -> Result<(Vec<String>, FxHashMap<String, u32>), ScenarioError> {
+        // All names come first: a number may be the name of a later flow.
         let mut positions: FxHashMap<String, u32> = FxHashMap::default();
         for (position, flow) in flows.iter().enumerate() {
             let Some(name) = &flow.name else { continue };
@@ -544,6 +547,7 @@ impl Setup {
                     let number = position.to_string();
                     // Another flow may already have this number as its name.
                     let name = if positions.contains_key(&number) { format!("#{number}") } else { number };
+                    // There may be millions of flows, which take memory only where samples name some of them.
                     if lookup {
                         positions.insert(name.clone(), position as u32);
                     }

@@ -281,6 +281,7 @@ impl Plan {
         let mut axes = Vec::with_capacity(values.len());
         for ((value, axis), short) in values.iter().zip(self.axes.iter()).zip(short) {
             let value = value.node.value.to_json();
+            // JSON's form of a text would have quotes in the label.
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
             label.push_str(&format!(",{short}={text}"));
             axes.push((axis.key.clone(), value));

@@ -83,6 +83,7 @@ impl Setup {
         let link_bps = loaded.capacity_bps / loaded.links.len() as f64;
         let other_load = self.other_bps(arrivals_s, &random, link_bps) / loaded.capacity_bps;
         let load = loaded.share() + other_load;
+        // E[S^2] / E[S]: of the two factors of overhead above, one cancels with the one below.
         let service_s = 8.0 * overhead * square / link_bps;
         let relaxation_s = (load < 1.0).then(|| 2.0 * load * service_s / ((1.0 - load) * (1.0 - load)));
         let warmup_s = (seconds(self.warmup) - start_s).clamp(0.0, arrivals_s);

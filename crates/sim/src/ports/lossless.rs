@@ -98,6 +98,7 @@ impl Guard {
     }
 
     fn take_charge(&mut self, handle: u32) -> Charge {
+        // Packets that have never been in a switch may have no place in the list.
         match self.charges.get_mut(handle as usize) {
             Some(charge) => std::mem::replace(charge, UNCOUNTED),
             None => UNCOUNTED,
@@ -468,6 +469,7 @@ impl Ports<'_> {
         let guard = self.guard();
         let lane = &guard.lanes[host as usize];
         let params = guard.rules.params();
+        // With one class open all are asked for: what turns out to be of a stopped one is kept.
         match !lane.kept.is_empty() || lane.stopped == params.every_class() {
             false => Asks::All,
             true if params.pause_control => Asks::Nothing,
@@ -483,6 +485,7 @@ impl Ports<'_> {
     pub(crate) fn send_kept(&mut self, host: u32, now: Time) -> bool {
         let guard = self.guard();
         let lane = &guard.lanes[host as usize];
+        // The first one only: packets leave in the order in which their machine gave them away.
         let open = |(packet, _): &&Pulled| lane.stopped >> guard.class_of(packet) & 1 == 0;
         let Some(kept) = lane.kept.front().filter(open).copied() else { return false };
         guard.lanes[host as usize].kept.pop_front();
@@ -500,6 +503,8 @@ impl Ports<'_> {
             return;
         }
         let (egress, links) = (&mut self.egress[host as usize], &mut self.links);
+        // Not when the machine gave it away: the stamps go with the next packet on the wire, which may have been
+        // another.
         if let (Some(echo), Some(stamping)) = (echo, &mut links.stamping) {
             stamping.take_along(echo);
         }

@@ -483,7 +483,6 @@ impl OfRank<'_> {
             let of_message = node.kind == 7 && ["comm_src", "comm_dst", "comm_tag"].contains(&name.as_str());
             let is_read = READ.contains(&name.as_str()) || REPEATED.contains(&name.as_str());
             // A 0 may come from a writer that writes all fields, and means nothing.
-            // Protobuf's JSON leaves zeros out, and other writers write all fields: both are the same.
             if (of_message || !is_read) && *value != schema::Value::Whole(0) {
                 *reader.counts.unused.entry(name.clone()).or_default() += 1;
             }
