@@ -190,6 +190,7 @@ fn lossless(run: &Run<'_>) -> Result<(), String> {
         check(dropped == 0 || !right, || format!("{name} dropped {dropped} packets for want of headroom"))?;
         // More resumes than pauses are wrong as well.
         let open = pauses.received.checked_sub(pauses.resumes_received);
+        // Each class may be stopped at the end, and once more for each time that the way back went down.
         check(open.is_some_and(|open| open <= pfc.classes * (1 + voids)), || format!("{name}: {pauses:?}"))?;
         check(pauses.stopped <= run.outcome.end, || format!("{name} was stopped for {}", pauses.stopped))?;
     }

@@ -140,6 +140,7 @@ pub fn case(seed: u64, transport: &str, folder: &Path) -> Option<Case> {
             ("seed", number(seed % 1000)),
             ("topology", topology.into()),
             ("transport", table([("name", transport.into())]).into()),
+            // Any flow will do: without one the reader refuses the scenario.
             ("traffic", of(0, 1)),
         ]);
         let hosts = case.load(folder).ok()?.setup().ok().map(|setup| u64::from(setup.topology.hosts))?;

@@ -320,6 +320,7 @@ fn show(seed: u64, case: &Case, failure: &Failure, folder: &Path, keep: Option<&
     let mut last = failure.clone();
     let began = Instant::now();
     let mut fails = |smaller: &Case| {
+        // From then on nothing is taken for smaller, so that shrinking soon ends.
         if began.elapsed() > TIMEOUT {
             return false;
         }

@@ -163,6 +163,7 @@ fn attempt(dice: &mut Dice, most: Size, far: bool, folder: &Path) -> Option<Case
             costs(dice, &sketch, hosts);
         }
     }
+    // A single key may be the jitter, which a queue goes with.
     let costly = case.scenario.get("hosts").and_then(Value::as_table).is_some_and(|hosts| hosts.len() > 1);
     if own.percent(10) && !costly {
         let hosts = case.scenario.entry("hosts").or_insert_with(|| Table::new().into());
@@ -205,6 +206,7 @@ fn attempt(dice: &mut Dice, most: Size, far: bool, folder: &Path) -> Option<Case
     if !is_accepted(&case, folder) {
         return None;
     }
+    // On a copy, so that a variation that is refused does not cost the scenario.
     let mut varied = case.clone();
     if let Some(Value::Array(entries)) = varied.scenario.get_mut("traffic") {
         traffic::vary(&mut asked, &sketch, entries);

@@ -132,6 +132,7 @@ fn as_toml(value: &Json) -> Value {
     match value {
         Json::Null => panic!("a kind of traffic draws a key without a value"),
         Json::Bool(b) => Value::Boolean(*b),
+        // Whole numbers first, since TOML tells 1 from 1.0.
         Json::Number(n) => n.as_u64().map_or_else(|| Value::Float(n.as_f64().unwrap_or(f64::NAN)), number),
         Json::String(text) => Value::String(text.clone()),
         Json::Array(list) => Value::Array(list.iter().map(as_toml).collect()),
