@@ -123,6 +123,7 @@ impl Gauge {
         if length == 0 || (self.counts() && before.counts()) {
             return *self;
         }
+        // A mean times its time is the integral since the start of the run.
         let sum = self.mean * now.0 as f64 - before.mean * then.0 as f64;
         // Rounding of the two means may leave a little less than nothing.
         Gauge { mean: (sum / length as f64).max(0.0), ..*self }
@@ -132,6 +133,7 @@ impl Gauge {
     #[must_use]
     pub fn sped_up(&self, factor: u64) -> Gauge {
         let by = Gauge::faster(self.name, factor);
+        // A factor of 1 leaves numbers beyond 2^53 as they are, which floating point would round.
         let whole = |value: u64| if by == 1.0 { value } else { (value as f64 * by).round() as u64 };
         Gauge { value: whole(self.value), max: whole(self.max), mean: self.mean * by, ..*self }
     }
@@ -204,6 +206,7 @@ impl SpareMeter {
     pub fn retune(&mut self, now: Time, like: &SpareMeter) {
         self.roll(now);
         self.whole = like.whole;
+        // The period before, at the old rate, may have left more than a whole period of the new one.
         self.spare = self.spare.min(self.whole);
     }
 
@@ -232,6 +235,7 @@ impl SpareMeter {
     #[cold]
     fn turn(&mut self, now: Time) {
         // A link that was idle may have passed whole periods since: nothing left in the last of them.
+        // At least 1, since a period of zero would be a division by zero.
         let later = (now - self.ends).0 / self.period.0.max(1);
         let counted = if later == 0 { self.bytes } else { 0 };
         self.spare = self.whole.saturating_sub(counted);

@@ -46,6 +46,7 @@ impl RoundTrips {
 
     /// Takes in those of another machine.
     pub fn add(&mut self, other: &RoundTrips) {
+        // Cannot fail: both have the same digits, and grow as they must.
         let _ = self.histogram.add(&other.histogram);
         self.sum += other.sum;
         self.longest = self.longest.max(other.longest);
@@ -88,6 +89,7 @@ impl RoundTrips {
     /// their counts, and the sum; the longest.
     pub fn to_parts(&self) -> (Vec<(u64, u64)>, u64, Time) {
         let bins = self.histogram.iter_recorded().map(|b| (b.value_iterated_to(), b.count_at_value()));
+        // 2^64 ns of round trips are 584 years: a run does not reach the limit.
         (bins.collect(), u64::try_from(self.sum).unwrap_or(u64::MAX), self.longest)
     }
 
@@ -154,6 +156,7 @@ mod tests {
     #[test]
     fn they_survive_the_way_between_processes_and_what_was_before_is_left_out() {
         let mut trips = RoundTrips::default();
+        // Longer than all later ones, so that the longest since then has to come from the bins.
         trips.note(Time::ms(90));
         let before = trips.clone();
         (1..=1000).for_each(|us| trips.note(Time::us(us)));
@@ -178,6 +181,7 @@ mod tests {
         for (q, us) in [(0.5, 500), (0.99, 990)] {
             let found = fast.quantile(q).unwrap_or_default();
             assert!(
+                // A hundredth for the bins of the slow network, and another for those of the fast one.
                 (Time::us(us).0 / 100 * 98..=Time::us(us).0 / 100 * 102).contains(&found.0),
                 "{q}: {found}"
             );

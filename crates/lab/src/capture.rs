@@ -43,6 +43,7 @@ impl<'a> Recorder<'a> {
     ) -> Result<Recorder<'a>, LabError> {
         let network =
             Network::build(&spec.topology, &spec.fabric).map_err(headway_network::RunError::from)?;
+        // Checked before the file is made, so that a wrong name leaves none behind.
         let names = network.link_names();
         let chosen = choose(&names, &wish.links)?;
         let mut interface = vec![None; names.len()];
@@ -77,9 +78,8 @@ impl Tap for Recorder<'_> {
         if self.error.is_some() {
             return;
         }
-        if let Err(error) =
-            self.writer.write_frame(interface, start, Frame::from_packet(packet, self.framing))
-        {
+        // The run cannot be stopped from here: its progress function looks at `failed`.
+        if let Err(error) = self.writer.write(interface, start, Frame::of(packet, self.framing)) {
             self.error = Some(error);
             self.failed.set(true);
         }

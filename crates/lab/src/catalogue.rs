@@ -167,6 +167,7 @@ fn needs(of: &Capabilities) -> Vec<&'static str> {
         (of.shared_clock, "clocks that count rounds together"),
         (of.network_wide, "numbers of the longest path of the network"),
         (
+            // The two lines above say it better for transports that tune because of them.
             of.tunes && !of.network_wide && !of.shared_clock,
             "the sizes of messages to come, or their distribution",
         ),

@@ -38,6 +38,7 @@ pub(crate) fn tables() -> Vec<Json> {
         json!({ "name": name, "doc": format!("{doc}{more}") })
     };
     let mut tables: Vec<Json> = TABLES.iter().map(one).collect();
+    // `fabric` is the first of them.
     tables[0]["routing"] = MODES.iter().map(mode).collect();
     let at: Vec<Json> = AT_KEYS.iter().map(key_json).collect();
     tables.push(json!({ "name": "fabric.at", "summary": "ports that do something else", "params": at }));
@@ -80,6 +81,7 @@ fn data(name: &str, set: &Set) -> String {
 
 /// Rule by which the space of control packets follows from that of data, seen at two sizes of it.
 fn control(name: &str, set: &Set) -> String {
+    // Two sizes tell a constant from a multiple.
     let at = |n| (n, buffer(name, set, Some(Limit::Packets(n))).control);
     let full = u64::from(Sizes::default().full_wire());
     match [at(10), at(300)] {

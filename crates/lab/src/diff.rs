@@ -82,7 +82,9 @@ pub fn diff(
     }
     let shorter = ours.pieces.len().min(theirs.pieces.len());
     let parted = ours.pieces.iter().zip(&theirs.pieces).position(|(a, b)| a != b);
+    // If all whole pieces agree, the difference is behind the shorter list of them.
     let piece = parted.unwrap_or(shorter) as u64;
+    // With the events just before it, in case that its first one differs.
     let from = (piece * PIECE).saturating_sub(BEFORE);
     let window = |side: &Side<'_>| side.events(from, (piece + 1) * PIECE);
     let (ours, theirs) = (window(&left)?, window(&right)?);
@@ -288,6 +290,7 @@ impl Witness for Reader<'_> {
         self.events += 1;
         if self.events.is_multiple_of(PIECE) {
             self.pieces.push(self.state.finish());
+            // Asked once a piece: for each event it would cost more than the digest.
             self.stopped = !(self.go_on)();
         }
         !self.stopped
@@ -308,6 +311,7 @@ impl Witness for Window {
             self.seen.push(*event);
         }
         self.next += 1;
+        // The run need not go on behind the part.
         self.next < self.to
     }
 }

@@ -22,6 +22,7 @@ pub(crate) fn read(item: &Item<'_>, folder: &Path) -> Result<(PathBuf, String), 
     let path = folder.join(item.text()?);
     let bytes = open(&path, bytes_of)
         .map_err(|problem| item.fail(problem).help("relative paths start at the folder of the scenario"))?;
+    // A zero byte means a binary file, whose kind says more than that it is no text.
     let known = kinds::other(&bytes, |_| false).filter(|_| bytes.contains(&0));
     let text = decode(&path.display().to_string(), bytes).map_err(|error| match (error.origin(), known) {
         (_, Some((what, help))) => {
@@ -139,10 +140,12 @@ impl Opened {
             .map(|other| other.rank)
             .collect();
         let is_whole = ranks.first() == Some(&0) && ranks.last() == Some(&(ranks.len() as u32 - 1));
+        // `x_0.et` by itself may be any file; only next to `x_1.et` is its number a rank.
         if !(is_certain || is_whole && ranks.len() > 1) {
             return Ok(Opened { format, files: vec![first], groups });
         }
         let mut files = Vec::with_capacity(ranks.len());
+        // The first missing rank is named in the error.
         for rank in 0..=ranks.last().copied().unwrap_or(0) {
             let path = path.with_file_name(format!("{before}{rank}{after}"));
             if !ranks.contains(&rank) {
@@ -175,10 +178,12 @@ fn beside(path: &Path) -> Vec<String> {
 fn bytes_of(path: &Path, most: u64) -> std::io::Result<Vec<u8>> {
     let mut file = BufReader::new(std::fs::File::open(path)?);
     let mut bytes = Vec::new();
+    // By content and not by name, as the kinds of files are.
     if !file.fill_buf()?.starts_with(&GZIP) {
         file.read_to_end(&mut bytes)?;
         return Ok(bytes);
     }
+    // One byte more than allowed tells a file that is too large from one that just fits.
     MultiGzDecoder::new(file).take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         return Err(std::io::Error::other(format!("it holds more than {most} bytes of text")));

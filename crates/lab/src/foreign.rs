@@ -37,10 +37,12 @@ impl Foreign {
 /// of scenarios.
 fn lasting(text: &str) -> &'static str {
     static KNOWN: LazyLock<Mutex<FxHashSet<&'static str>>> = LazyLock::new(Mutex::default);
+    // A thread that panicked has left the set whole.
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(before) = known.get(text) {
         return before;
     }
+    // Leaked once for each name; programs declare a handful.
     let new: &'static str = String::leak(text.to_string());
     known.insert(new);
     new

@@ -94,6 +94,7 @@ fn made(files: &[Named<'_>], folder: &Path, asked: &Asked<'_>) -> Result<Importe
             let trace = match read(&told) {
                 // One group of each kind stands for all where that is what fits.
                 Err(error) if format == Format::SimAi => {
+                    // If that does not fit either, the first error stays, which says what would.
                     read(&Told { is_shared: true, ..told }).map_err(|_| error)?
                 }
                 read => read?,
@@ -156,6 +157,7 @@ fn parts<'a>(files: &[Named<'a>], said: Option<Format>) -> Result<Parts<'a>, Sce
     for &(path, shown) in files {
         let (name, bytes) = crate::files::contents(path).map_err(ScenarioError::nowhere)?;
         let reader = kinds::find(&bytes).map(|kind| kind.reader).ok();
+        // A format that the user names counts more than the content.
         let is_named = files.len() == 1 && said.is_some();
         let twice = |what: &str, other: &Path| {
             let text = format!("{} and {} are both {what}", other.display(), path.display());
@@ -273,6 +275,7 @@ fn choice(what: &'static str, name: &str, known: &[&str]) -> Result<usize, Scena
 
 /// Ports of the switches of the smallest fat-tree with so many hosts.
 fn ports(hosts: u32) -> u32 {
+    // A fat-tree of switches with k ports has k^3 / 4 hosts.
     let holds = |k: &u32| u64::from(*k).pow(3) / 4 >= u64::from(hosts);
     (2..).step_by(2).find(holds).unwrap_or(2)
 }
@@ -314,6 +317,7 @@ fn table(parts: &Parts<'_>) -> Result<String, ScenarioError> {
     let (name, bytes) = crate::files::contents(path).map_err(ScenarioError::nowhere)?;
     let table = crate::import::csv::parse(&Source::new(name.clone(), crate::text::decode(&name, bytes)?))?;
     let last = table.flows.iter().map(|flow| flow.src.max(flow.dst)).max().unwrap_or(0);
+    // A number that no network has gets its error when the text is read as a scenario.
     let hosts = u32::try_from(last + 1).unwrap_or(u32::MAX).min(1 << 20);
     let text = head(parts, hosts, hosts > MOST_OF_A_SWITCH && parts.topology.is_none(), "ndp");
     Ok(format!("{text}\n[[traffic]]\nkind = \"file\"\npath = {}\n", quoted(shown)))
@@ -348,6 +352,7 @@ fn text(trace: &Trace, parts: &Parts<'_>, asked: &Asked<'_>) -> Result<String, S
         line(format_args!("ranks = {ranks}\n"));
     }
     if let Some(rate) = asked.operations_per_second {
+        // `{:?}` keeps the point of a whole number.
         line(format_args!("operations_per_second = {rate:?}\n"));
     }
     if trace.is_shared {

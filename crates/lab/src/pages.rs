@@ -18,6 +18,7 @@ use std::sync::LazyLock;
 
 /// A page with the texts in their places. A line that names none of them stays.
 pub fn filled(page: &str) -> String {
+    // Once a program: declarations do not change while it runs.
     static TEXTS: LazyLock<Vec<(String, String)>> = LazyLock::new(all);
     let line = |line: &str| {
         let name = line.strip_prefix("<!-- declared: ").and_then(|rest| rest.strip_suffix(" -->"));
@@ -134,6 +135,7 @@ fn tables() -> Vec<(String, String)> {
     let text = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_string);
     for table in &tables {
         for key in table["params"].as_array().into_iter().flatten() {
+            // A table with several forms, such as `[[fault]]`, has a heading for each.
             let name = text(if key["form"].is_null() { &table["name"] } else { &key["form"] });
             let takes = text(if key["expected"].is_null() { &key["kind"] } else { &key["expected"] });
             let usual = if key["default"].is_null() { String::new() } else { text(&key["default"]) };
@@ -226,6 +228,7 @@ fn formats() -> String {
     };
     let mut known = String::from("\n## Known and not read\n\n| file | from | instead |\n|---|---|---|\n");
     for kind in &KINDS {
+        // The name without its article, with a capital letter.
         let Some(first) = kind.what.chars().nth(kind.what.find(' ').map_or(0, |at| at + 1)) else { continue };
         let name = &kind.what[kind.what.find(' ').map_or(0, |at| at + 1)..];
         let title = format!("{}{}", first.to_uppercase(), &name[first.len_utf8()..]);

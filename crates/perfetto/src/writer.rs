@@ -12,6 +12,7 @@ use std::io::{self, Write};
 /// Everything is one sequence.
 const SEQUENCE: u32 = 1;
 /// Flags of a packet: names interned before are forgotten, and: the packet needs interned names.
+// `SEQ_INCREMENTAL_STATE_CLEARED` and `SEQ_NEEDS_INCREMENTAL_STATE` of trace_packet.proto.
 const CLEARED: u32 = 1;
 const NEEDS_INTERNED: u32 = 2;
 /// The field of a trace that packets are.
@@ -82,6 +83,7 @@ impl<W: Write> Writer<W> {
         name: &str,
         counter: Option<CounterDescriptor>,
     ) -> io::Result<Track> {
+        // From 1 on: track 0 of the format is that of the whole trace.
         self.tracks += 1;
         let descriptor = TrackDescriptor {
             uuid: self.tracks,
@@ -172,6 +174,7 @@ impl<W: Write> Writer<W> {
             packet.sequence_flags |= CLEARED;
         }
         self.buffer.clear();
+        // Each packet is an element of the trace's only field, so that a file is their concatenation.
         encode_key(PACKET, WireType::LengthDelimited, &mut self.buffer);
         encode_varint(packet.encoded_len() as u64, &mut self.buffer);
         // A vector grows as needed.
@@ -205,6 +208,7 @@ mod tests {
             told.flat_map(|data| &data.debug_annotation_names).map(|name| name.name.as_str()).collect();
         assert_eq!(told, ["bytes", "share"]);
         let flags: Vec<u32> = packets.iter().map(|packet| packet.sequence_flags).collect();
+        // Two tracks, then begin and end of two slices, then two counts.
         assert_eq!(flags, [CLEARED, 0, NEEDS_INTERNED, 0, NEEDS_INTERNED, 0, 0, 0]);
         let events: Vec<(u64, &TrackEvent)> = packets
             .iter()

@@ -21,6 +21,7 @@ impl TokenBucket {
     /// bytes. Both sizes are at least 1.
     pub fn new(quantum: u64, period: Time, depth: u64) -> TokenBucket {
         let mut bucket =
+            // At least 1, since `time_of` divides by it.
             TokenBucket { full_at: Time::ZERO, period, quantum: quantum.max(1), depth: Time::ZERO };
         bucket.depth = bucket.time_of(depth.max(1));
         bucket
@@ -42,6 +43,7 @@ impl TokenBucket {
     /// that is larger than the bucket passes a full one.
     #[inline]
     pub fn eligible_at(&self, bytes: u64) -> Time {
+        // The tokens of `bytes` are there as long before the bucket is full as the rest of its depth takes to fill.
         self.full_at.saturating_sub(self.depth.saturating_sub(self.time_of(bytes)))
     }
 
@@ -49,6 +51,7 @@ impl TokenBucket {
     pub fn retime(&mut self, now: Time, like: &TokenBucket) {
         let missing = u128::from(self.full_at.saturating_sub(now).0);
         // Rounded up as well: a change of the rate must not make up tokens.
+        // At least 1: a period may be rounded down to nothing.
         let (old, new) = (u128::from(self.period.0.max(1)), u128::from(like.period.0));
         let takes = u64::try_from((missing * new).div_ceil(old)).unwrap_or(u64::MAX);
         *self = TokenBucket { full_at: now.saturating_add(Time(takes)), ..*like };
@@ -57,6 +60,7 @@ impl TokenBucket {
     /// A packet of `bytes` bytes passes at `now`.
     #[inline]
     pub fn take(&mut self, now: Time, bytes: u64) {
+        // A bucket that has been full for a while has not got any fuller.
         self.full_at = self.full_at.max(now).saturating_add(self.time_of(bytes));
     }
 }
@@ -77,6 +81,7 @@ mod tests {
     }
 
     #[test]
+    // ExpressPass: a credit of 84 B for each full packet of 1,538 B, two credits at once.
     fn a_burst_passes_at_once_and_then_one_a_period() {
         // 84 of every 1622 bytes at 10 Gb/s: one every 1297.6 ns.
         let bucket = TokenBucket::of_link(Rate::gbps(10), 84, 1538, 168);

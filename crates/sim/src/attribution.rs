@@ -35,7 +35,6 @@ enum Part {
     Wait,
 }
 
-// Work that goes on beyond `now` does not count yet.
 impl Part {
     fn of(self, by_cause: &mut TimeByCause) -> &mut Time {
         match self {
@@ -49,7 +48,9 @@ impl Part {
 impl Wire {
     /// Time taken until `now`, which may be in the middle of something.
     fn taken_until(&self, now: Time) -> Time {
+        // An idle wire counts as taken while the first packet in line waits for the processor.
         let prepared = self.pulled.front().map_or(Time::ZERO, |at| now.saturating_sub((*at).max(self.free)));
+        // `taken` covers all until `free`, which may lie ahead: work beyond `now` does not count yet.
         self.taken.saturating_sub(self.free.saturating_sub(now)) + prepared
     }
 }
@@ -133,6 +134,7 @@ impl Attribution {
         let wire = &mut self.wires[host as usize];
         if let Some(at) = wire.pulled.pop_front() {
             let began = at.max(wire.free);
+            // The processor worked on it until then, so its flow's sender was not idle.
             wire.taken += until.saturating_sub(began);
             wire.free = wire.free.max(until);
         }
@@ -147,6 +149,7 @@ impl Attribution {
         match sent {
             Some(by_cause) => trip.by_cause = by_cause,
             None => {
+                // Cannot fall below zero: no link begins with a packet before `at`, which `arrive` has set.
                 let waited = start - trip.at;
                 trip.by_cause.queue += waited;
                 let longest = trip.by_cause.held.map_or(Time::ZERO, |(_, longest)| longest);
@@ -187,15 +190,19 @@ impl Attribution {
             return TimeByCause::default();
         };
         let by_cause = &mut account.by_cause;
+        // The link served other flows for so long since the account's last entry; the rest of the span it was idle.
         let others = before - account.taken;
         let idle = start - account.until - others;
         let again = packet.flags.has_all(PacketFlags::AGAIN);
         by_cause.host += others;
+        // A gap before a retransmission is what the loss cost, such as a timeout. Before other packets, the sender
+        // waited for permission.
         *if again { &mut by_cause.retransmit } else { &mut by_cause.wait } += idle;
         let sent = *by_cause;
         let part = match packet.is_data() {
             true if again => Part::Retransmit,
             true => Part::Serialise,
+            // A sender's control packets ask for permission: they are part of waiting for it.
             false => Part::Wait,
         };
         *part.of(by_cause) += ends - start;

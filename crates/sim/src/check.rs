@@ -6,6 +6,7 @@ use headway_network::{FlowSpec, Network};
 pub fn check_flow(transports: usize, network: &Network, flow: &FlowSpec) -> Result<(), String> {
     let FlowSpec { src, dst, .. } = *flow;
     Err(if src >= network.hosts() || dst >= network.hosts() {
+        // If only one of the two is missing, it is the larger.
         format!("host {} is not there; the network has {} hosts", src.max(dst), network.hosts())
     } else if src == dst {
         format!("host {src} sends to itself")

@@ -154,6 +154,7 @@ impl<'a> Conductor<'a> {
         let egress = Shared::of(egress, shards, division.of_link());
         let of_host: Arc<[u8]> = division.of_node()[..network.interfaces() as usize].into();
         let hosts = Shared::of(machines.into_iter().map(Host::new).collect(), shards, &of_host);
+        // Shared by agendas and sampler: the middle and the last flow are the same for any number of shards.
         let order = in_order(spec);
         let agendas = agendas(spec, &order, &of_host, shards);
         let periodic = spec.sample.as_ref().filter(|sample| sample.is_periodic());
@@ -184,6 +185,8 @@ impl<'a> Conductor<'a> {
         let shards = made.collect::<Result<Vec<_>, BuildError>>()?;
         let mut far = 0;
         for (flow, progress) in spec.flows.iter().zip(flows.iter()).filter(|(flow, _)| flow.responsive) {
+            // A flow that fits into one window may end within any, so shards do not go on side by side because of
+            // it.
             if within.is_some_and(|within| flow.bytes <= within) {
                 progress.comes_near();
             } else {
@@ -202,6 +205,7 @@ impl<'a> Conductor<'a> {
             looks: Looks::of(spec, &network),
             rest: None,
             last_start: responsive()
+                // The start of a flow that waits for another is not known yet: `waits` counts those.
                 .filter(|(flow, _)| !waits(*flow))
                 .map(|(_, f)| f.start)
                 .max()
@@ -240,6 +244,7 @@ impl<'a> Conductor<'a> {
 
     /// Runs to the end; `false` when stopped early.
     pub(crate) fn run(&mut self, watch: &mut Watch<'_>) -> bool {
+        // Full samples end the run by its `stop`, so that `drive` alone does not tell.
         self.drive(watch) != Rest::Cut && self.full.is_none()
     }
 
@@ -257,6 +262,8 @@ impl<'a> Conductor<'a> {
             only.hold(false);
         }
         if rest == Rest::Until {
+            // The last event may have been earlier, but the caller asked for this time: what it gives next starts
+            // from here.
             only.now = self.now;
         }
         self.flows = Arc::clone(&only.flows);
@@ -272,6 +279,7 @@ impl<'a> Conductor<'a> {
         let limit = AtomicU64::new(0);
         let threads = if watch.trial.is_some() { 1 } else { threads_for(shards.len()) };
         let work = |number: usize| {
+            // Relaxed: the barrier of the pool orders it after the store.
             let limit = limit.load(Relaxed);
             for shard in shards.iter().skip(number).step_by(threads) {
                 lock(shard).run_window(limit);
@@ -295,6 +303,7 @@ impl<'a> Conductor<'a> {
         watch: &mut Watch<'_>,
         side_by_side: &dyn Fn(u64),
     ) -> Rest {
+        // Before the first event: without a flow from the source there may never be one.
         if let Some(source) = &mut watch.source
             && let Err(error) = lock(&shards[0]).consult(&mut **source)
         {
@@ -312,6 +321,7 @@ impl<'a> Conductor<'a> {
                 self.stop_here(&mut all, watch);
                 return Rest::Over;
             }
+            // Not at equality: samples see the network after all events of their instant.
             if next > control.0 {
                 // If the run has a latest end, samples are taken until then.
                 let sampled = self.sampler.is_some() && self.stop < Time::MAX;
@@ -326,6 +336,7 @@ impl<'a> Conductor<'a> {
                 if control == self.next_check(next) {
                     self.check_pauses(&all, next);
                 }
+                // After the sample and the check of pauses, which a run that ends at this instant still gets.
                 if control >= self.stop {
                     self.show(&mut all, watch, true);
                     return Rest::Stop;
@@ -342,9 +353,11 @@ impl<'a> Conductor<'a> {
             let alone = all.len() == 1;
             let span = match watch.tap {
                 // The packets that a tap has not seen yet must not become too many.
+                // At least 1 us: with links without delay the span would be empty, and no event before its end.
                 Some(_) if alone => self.division.longest.max(Time::us(1)),
                 _ => self.division.window(),
             };
+            // Exclusive, hence + 1: events at the instant of the control belong to this window.
             let until = next.saturating_add(span.0).min(control.0.saturating_add(1));
             if alone {
                 if let Some(rest) = self.alone(&mut all, until, watch) {
@@ -353,6 +366,7 @@ impl<'a> Conductor<'a> {
                 }
             } else if self.may_part(&all, next, until) {
                 drop(all);
+                // Windows that follow each other have similar numbers of events: the last one predicts this one.
                 if watch.trial.is_some() || self.busy < WORTH_MEETING {
                     take_turns(shards, until);
                 } else {
@@ -377,6 +391,7 @@ impl<'a> Conductor<'a> {
                 .map(|n| std::mem::take(&mut n.came))
                 .sum::<u64>();
             self.show(&mut all, watch, false);
+            // A lone shard has done this in `alone`, in the middle of its window.
             if !alone && events >= self.next_look {
                 self.now = reached(&all);
                 if !self.goes_on(&all, watch, events) {
@@ -411,6 +426,8 @@ impl<'a> Conductor<'a> {
     fn may_part(&self, all: &Guards<'_, 'a>, from: u64, until: u64) -> bool {
         let asked = self.asking.partition_point(|at| *at < from);
         let asks = self.asking.get(asked).is_some_and(|at| *at < until);
+        // A flow that waits for another starts when something arrives and then needs a flight of its own. Where
+        // that takes a whole window or more, it cannot end in this one.
         let some_waits =
             || self.waits_long && self.waits > all.iter().map(|shard| shard.released).sum::<u64>();
         !asks && (self.far > 0 || self.last_start.0 >= until || some_waits())
@@ -425,9 +442,11 @@ impl<'a> Conductor<'a> {
         let shard = &mut all[0];
         if let Some(witness) = &mut watch.witness {
             loop {
+                // As in a run without a witness: once nothing is open, only the rest of this instant happens.
                 let until = if shard.open > 0 { until } else { until.min(shard.now.0 + 1) };
                 let Some(event) = shard.next_before(until) else { break };
                 let pool = &shard.ports.links.pool;
+                // Shown before the step, which may free the packet.
                 if !witness.event(&seen(&event, |handle| *pool.get(handle))) {
                     return Some(Rest::Cut);
                 }
@@ -489,6 +508,7 @@ impl<'a> Conductor<'a> {
             if self.is_over(all) {
                 until = until.min(all[number].now.0 + 1);
             }
+            // At once and not after the window: another shard's next event may be this very arrival.
             if all[number].ports.links.post.first < u64::MAX {
                 hand_over(all);
                 all.iter_mut().for_each(|shard| shard.take_letters());
@@ -502,6 +522,7 @@ impl<'a> Conductor<'a> {
     /// True if there is room for more, and no observer has stopped the run.
     #[cold]
     fn goes_on(&mut self, all: &Guards<'_, 'a>, watch: &mut Watch<'_>, events: u64) -> bool {
+        // A multiple of PROGRESS_EVENTS has been passed since the last look. One window may pass several looks.
         let reports = events / PROGRESS_EVENTS > (self.next_look - 1) / PROGRESS_EVENTS;
         self.next_look = (events / ROOM_EVENTS + 1) * ROOM_EVENTS;
         let samples = self.sampler.as_ref().map_or(0, Sampler::rows) * PER_SAMPLE;
@@ -524,6 +545,7 @@ impl<'a> Conductor<'a> {
             stop: self.spec.stop,
             events: all.iter().map(|shard| shard.events).sum(),
             flows_done: all.iter().map(|shard| shard.done).sum(),
+            // Every shard knows the flows of all, so that a sum would count them repeatedly.
             flows_total: all.iter().map(|shard| shard.all_flows()).max().unwrap_or(0) as u64,
         }
     }
@@ -536,6 +558,7 @@ impl<'a> Conductor<'a> {
     /// Progress of the run, and the digest of its events so far.
     pub(crate) fn progress(&self) -> (Progress, u64) {
         let all: Guards<'_, 'a> = self.shards.iter().map(lock).collect();
+        // A wrapping sum: the order and number of shards do not matter.
         let digest = all.iter().fold(0u64, |digest, shard| digest.wrapping_add(shard.digest));
         (self.reached(&all), digest)
     }
@@ -564,6 +587,7 @@ impl<'a> Conductor<'a> {
         if samples {
             self.take_sample(all);
             if self.sampler.as_ref().is_some_and(Sampler::is_full) {
+                // `conduct` compares with `stop` right after this, and so ends the run at this sample.
                 (self.full, self.stop) = (Some("samples"), now);
             }
         }
@@ -572,8 +596,10 @@ impl<'a> Conductor<'a> {
     fn take_sample(&mut self, all: &mut Guards<'_, 'a>) {
         let Some(sampler) = &mut self.sampler else { return };
         let mut shards: Vec<&mut Engine<'a>> = all.iter_mut().map(|guard| &mut **guard).collect();
+        // Taken out for the call, since the sampler borrows lists of the first shard at the same time.
         let mut deliveries: Vec<_> = shards.iter_mut().map(|shard| shard.deliveries.take()).collect();
         let first = &mut *shards[0];
+        // Hosts and ports are lists that all shards share: the first shard's handle reaches all.
         let hosts = whole(&mut first.hosts);
         sampler.take(
             self.now,
@@ -643,6 +669,7 @@ fn agendas(spec: &RunSpec, order: &[u32], of_host: &[u8], shards: usize) -> Vec<
         all[shard_of(spec.flows[flow as usize].src)].order.push(flow);
     }
     for (flow, one) in spec.flows.iter().enumerate() {
+        // Both ends are told, each by an event of its own shard (decision 43).
         for host in [one.src, one.dst] {
             if let Some(at) = one.stop {
                 all[shard_of(host)].stops.push(Stop { at, host, flow: flow as u32 });
@@ -664,6 +691,7 @@ fn agendas(spec: &RunSpec, order: &[u32], of_host: &[u8], shards: usize) -> Vec<
 fn within(spec: &RunSpec, network: &Network, division: &Division) -> u64 {
     let hosts = network.interfaces();
     let rates = network.links().iter().filter(|link| link.to < hosts).map(|link| link.spec.rate.bps());
+    // A change may make a link faster than the topology has it.
     let raised = spec.faults.iter().filter_map(|fault| match &fault.what {
         headway_network::Fault::Change(change) => change.rate.map(|rate| rate.bps()),
         _ => None,
@@ -673,6 +701,7 @@ fn within(spec: &RunSpec, network: &Network, division: &Division) -> u64 {
     let times = 1 + spec.faults.len() as u128;
     let span = u128::from(division.window().0) + u128::from(spec.jitter.0);
     let bits = fastest * span / 1_000_000_000_000 * times;
+    // Packets count when their last bit arrives, so that some of those bytes may have been sent before the window.
     u64::try_from(bits / 8).unwrap_or(u64::MAX).saturating_add(2 * 65_536)
 }
 
@@ -716,6 +745,7 @@ fn hand_over(all: &mut Guards<'_, '_>) {
             }
             let inbox = &mut all[to];
             inbox.first_letter = inbox.first_letter.min(first);
+            // Swapped, not copied: both lists keep their memory for the next window.
             if inbox.inbox[from].is_empty() {
                 std::mem::swap(&mut inbox.inbox[from], &mut letters);
             } else {

@@ -28,6 +28,9 @@ impl Meeting {
         if self.there.fetch_add(1, SeqCst) + 1 == self.threads {
             // Reset before the others are released: one of them may be back at once.
             self.there.store(0, SeqCst);
+            // SeqCst, as below: here a store precedes the load of `sleepers`; in a thread about to sleep, an
+            // increment of `sleepers` precedes the load of `meetings`. With weaker orders both might see old
+            // values, and it would sleep forever.
             self.meetings.store(meeting + 1, SeqCst);
             if self.sleepers.load(SeqCst) > 0 {
                 // A thread that is about to sleep has looked again with the lock in hand, or sleeps by now.
@@ -64,7 +67,7 @@ pub(crate) struct Crew<'c> {
 impl Crew<'_> {
     /// Lets every thread do its part of the work, and waits for all.
     pub(crate) fn together(&self) {
-        // Without other threads there is nobody to wait for.
+        // Without other threads there is nothing to wait for.
         if self.meeting.threads == 1 {
             return (self.work)(0);
         }
@@ -73,6 +76,7 @@ impl Crew<'_> {
         self.meeting.wait();
         if let Some(panic) = self.panic.lock().ok().and_then(|mut panic| panic.take()) {
             // The others wait for the next piece of work, and have to be released before this thread unwinds.
+            // Relaxed: the barrier below makes it visible to all.
             self.over.store(true, Relaxed);
             self.meeting.wait();
             resume_unwind(panic);
@@ -80,7 +84,7 @@ impl Crew<'_> {
     }
 
     fn part(&self, number: usize) {
-        // A thread that is missing would be waited for in vain.
+        // A thread that unwinds would never reach the barrier, and the others would wait forever.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| (self.work)(number)))
             && let Ok(mut first) = self.panic.lock()
         {
@@ -126,6 +130,7 @@ pub(crate) fn with_crew<R>(
         for number in 1..threads {
             scope.spawn(move || crew.serve(number));
         }
+        // The scope joins its threads even when this one panics, so that they have to be released first.
         let answer = catch_unwind(AssertUnwindSafe(|| conduct(crew)));
         // Unless the panic of a thread has ended the pool before.
         if !crew.over.swap(true, Relaxed) {

@@ -39,6 +39,7 @@ impl Division {
         };
         // A packet leaves over a host's link and arrives over another one's.
         let shortest_flight = least(&|link| link.from < hosts).saturating_add(least(&|link| link.to < hosts));
+        // Hosts that take time share their processor between interfaces, which may belong to other shards.
         let wanted = if spec.costs.is_free() { wanted.clamp(1, MOST) } else { 1 };
         let of_node = if wanted > 1 { divide(network, spec, &delays, wanted) } else { Vec::new() };
         let shards = of_node.iter().max().map_or(1, |last| usize::from(*last) + 1);
@@ -86,6 +87,7 @@ fn delays(network: &Network, spec: &RunSpec) -> Vec<(Time, Time)> {
     if spec.faults.is_empty() {
         return written.map(|delay| (delay, delay)).collect();
     }
+    // With the run's seed: faults that name a path mean the one that the run takes.
     let choice = PathSelector::new(network, spec.seed);
     match Changes::new(&spec.faults, network, &choice) {
         Ok(Some(changes)) => changes.least_delays().into_iter().zip(changes.longest_delays()).collect(),
@@ -144,6 +146,7 @@ fn divide(network: &Network, spec: &RunSpec, delays: &[(Time, Time)], wanted: us
     let unit = f64::from(hosts) / (total as f64).max(1.0);
     for flow in &spec.flows {
         for host in [flow.src, flow.dst] {
+            // Each flow counts at both ends: all known traffic weighs 16 times as much as the hosts' own weights.
             weight[joined.root(host) as usize] += 8.0 * unit * flow.bytes as f64;
         }
     }
@@ -155,6 +158,7 @@ fn divide(network: &Network, spec: &RunSpec, delays: &[(Time, Time)], wanted: us
         if shard_of[root].is_none() {
             // Its middle decides, so that a heavy switch does not go wholly to the shard in which it begins.
             let middle = before + weight[root] / 2.0;
+            // Rounding may take the middle of the last switch to `wanted` itself.
             shard_of[root] = Some(((middle / all * wanted as f64) as usize).min(wanted - 1));
             before += weight[root];
         }
@@ -194,6 +198,7 @@ fn divide(network: &Network, spec: &RunSpec, delays: &[(Time, Time)], wanted: us
         found.into_iter().for_each(|(node, shard)| shard_of[node as usize] = Some(shard));
     }
     // Shards without a host are left out.
+    // A switch that no host reaches carries no packet: any shard will do.
     let of: Vec<usize> = (0..nodes).map(|node| shard_of[joined.root(node) as usize].unwrap_or(0)).collect();
     let mut used: Vec<usize> = of[..hosts as usize].to_vec();
     used.sort_unstable();

@@ -191,6 +191,7 @@ impl<'a> Engine<'a> {
         let Common { spec, shards, patience, .. } = *common;
         let network = Arc::clone(&common.network);
         let work = Work::new(spec, &network)?;
+        // `armed` that never falls keeps the usual events away from wires that the processor serves.
         if work.is_some() {
             (0..network.interfaces()).for_each(|host| ports.egress[host as usize].armed = true);
         }
@@ -215,6 +216,7 @@ impl<'a> Engine<'a> {
             numbers: Arc::clone(&common.numbers),
             flows: Arc::clone(&common.flows),
             message_numbers: FxHashMap::default(),
+            // One of several shards cannot know when all flows have ended: the conductor decides.
             open: if shards > 1 { u64::MAX } else { open },
             done: 0,
             ended: 0,
@@ -258,6 +260,7 @@ impl<'a> Engine<'a> {
             let Some(event) = self.next_before(limit) else { return Stopped::Limit };
             self.step(event);
         }
+        // The run ends with an instant, and not in the middle of one.
         while let Some(event) = self.next_before(self.now.0 + 1) {
             self.step(event);
         }
@@ -318,7 +321,9 @@ impl<'a> Engine<'a> {
     pub(crate) fn step(&mut self, event: Event) {
         self.now = Time(event.at);
         self.events += 1;
+        // Without the packet's handle, which depends on the shard's own pool.
         let word = event.at ^ (u64::from(event.what) << 32);
+        // A sum: shards handle events in another order than one thread does.
         self.digest = self.digest.wrapping_add(mix(word));
         let number = event.what & NUMBER;
         let kind = event.what & !NUMBER;
@@ -403,6 +408,7 @@ impl<'a> Engine<'a> {
 
     #[inline]
     fn port_service(&mut self, number: u32) {
+        // The wire of a host without a queue in front of it: its machine decides what leaves.
         if number < self.ports.pulled {
             self.ports.egress[number as usize].armed = false;
             self.pull(number);
@@ -415,6 +421,7 @@ impl<'a> Engine<'a> {
     #[inline]
     fn deliver(&mut self, host: u32, handle: u32) {
         let packet = self.ports.links.pool.get(handle);
+        // AMRT's mark of spare bandwidth counts as well as the standard one.
         if packet.is_data() && matches!(packet.ecn, Ecn::Spare | Ecn::Ce) {
             self.flows[packet.tag as usize].mark();
         }
@@ -424,6 +431,7 @@ impl<'a> Engine<'a> {
         } else {
             machine.endpoint.receive_and_poll(self.now, packet)
         };
+        // Before events are noted: `attribute` finds the packet as the one released last.
         self.ports.links.pool.release(handle);
         if let Some(event) = event {
             self.note(event);
@@ -480,6 +488,7 @@ impl<'a> Engine<'a> {
         if let Some(at) = timeout
             && at < host.armed
         {
+            // A machine may give a deadline that has passed: it is due now.
             let at = at.max(self.now);
             host.armed = at;
             self.ports.links.queue.push(at.0, rank::of_timer(number), TIMER | number, 0);
@@ -509,6 +518,7 @@ impl<'a> Engine<'a> {
                 }
             }
             EndpointEvent::Failed { tag, .. } => {
+                // A flow that was stopped fails at its sender as it was asked to.
                 let over = self.flow(tag).stop.is_some_and(|stop| stop <= self.now);
                 if !over && !self.is_handing_out(tag) {
                     self.give_up(tag);
@@ -555,6 +565,7 @@ impl<'a> Engine<'a> {
         if !self.flows[tag as usize].finish(self.now) {
             return;
         }
+        // The acknowledgement may be there already, while the receiver's processor still handed the message out.
         if self.spec.until == Until::Received || self.flows[tag as usize].known().is_some() {
             self.end_flow(tag);
         }
@@ -562,6 +573,7 @@ impl<'a> Engine<'a> {
     }
 
     fn end_flow(&mut self, tag: u32) {
+        // A flow ends once, whichever of completion, stop and failure comes first.
         if !self.flows[tag as usize].count() {
             return;
         }
@@ -593,6 +605,7 @@ impl<'a> Engine<'a> {
         }
         let host = &mut self.hosts[number as usize];
         let pool = &mut self.ports.links.pool;
+        // Reserved before it is known whether there is a packet, so that the machine writes it in its place.
         let handle = pool.reserve();
         let Next { sent, more, timeout } = host.endpoint.poll_next(self.now, pool.get_mut(handle));
         if sent {
@@ -627,6 +640,7 @@ impl<'a> Engine<'a> {
         }
         let free_at = egress.port.free_at();
         if self.now < free_at {
+            // What a machine sends meanwhile has to be lost, and not kept: its loss detection is to notice.
             if egress.port.is_down() {
                 self.pull_in_vain(host);
                 return false;
@@ -700,6 +714,7 @@ impl<'a> Engine<'a> {
     /// Starts the flows of one host that start now.
     fn start_flows(&mut self) {
         let Some(&first) = self.order.get(self.next_flow) else { return };
+        // One event for each host, since the rank of a start is its host's.
         let src = self.spec.flows[first as usize].src;
         while let Some(&number) = self.order.get(self.next_flow) {
             let flow = &self.spec.flows[number as usize];
@@ -737,6 +752,7 @@ impl<'a> Engine<'a> {
             let sends = flow.src == host;
             let peer = HostId(if sends { flow.dst } else { flow.src });
             // The receiver's end says what became of it: there bytes arrive.
+            // Not if all bytes are there and only the processor has to hand them out: then it completes.
             if !sends && !self.is_handing_out(stop.flow) && self.flows[stop.flow as usize].stop() {
                 self.comes_near(stop.flow);
                 self.end_flow(stop.flow);

@@ -187,7 +187,7 @@ impl<'a> Links<'a> {
             }
         };
         let timing = HostTiming::new(spec.jitter, network.interfaces(), spec.seed);
-        // Whoever takes packets in at several ports hears of them by the same event.
+        // An interface of several ports takes packets in by the same event as a processor.
         let held = spec.costs.holds_arrivals() || network.owners().is_bonded();
         let cut_through = CutThrough::new(&network, spec)?;
         let asked = spec.sample.as_ref().is_some_and(|sample| sample.causes);
@@ -209,6 +209,7 @@ impl<'a> Links<'a> {
                 || cut_through.is_some()
                 || choice.is_late()
                 || spec.fabric.pfc.is_some(),
+            // A lossless switch has to know over which link a packet came before it takes it in.
             late: choice.is_late() || spec.fabric.pfc.is_some(),
             faults,
             timing,
@@ -246,6 +247,7 @@ impl<'a> Links<'a> {
         if link < self.hosts {
             stamping.left_host(handle);
         } else if packet.is_data() {
+            // Stamps describe the port as transmission starts, and this is called with its end.
             let start = ends - port.rate().time_of(packet.wire.into());
             stamping.stamp(handle, port, (start, packet.wire));
         }
@@ -263,6 +265,7 @@ impl<'a> Links<'a> {
         let changes = self.faults.as_ref().and_then(|faults| faults.changes.as_ref());
         let watched = self.seen.is_some() || self.attribution.is_some();
         let start = watched.then(|| {
+            // A fault may have changed the rate since; the network knows it as written.
             let written = self.network.links()[link.number as usize].spec.rate;
             let rate = changes.map_or(written, |changes| changes.rate(link.number));
             ends - rate.time_of(u64::from(packet.wire))
@@ -276,6 +279,7 @@ impl<'a> Links<'a> {
             _ => ends,
         };
         if let (Some(attribution), Some(start)) = (&mut self.attribution, start) {
+            // Before faults are asked: a packet that is lost behind its port took the wire all the same.
             attribution.depart(&Departure { link: link.number, handle, packet: &packet, start, ends, left });
         }
         let Some(faults) = &mut self.faults else {
@@ -289,6 +293,7 @@ impl<'a> Links<'a> {
             return self.launch_around(link, handle, left, action);
         }
         let (handle, left) = match action {
+            // `Drop` has returned above.
             FaultAction::Pass | FaultAction::Drop => (handle, left),
             FaultAction::Duplicate => (self.first_of_two(link, handle, left), left),
             FaultAction::Delay(by) => (handle, left.saturating_add(by)),
@@ -330,6 +335,7 @@ impl<'a> Links<'a> {
             return self.lose(handle);
         }
         match action {
+            // A drop does not come here: the caller has lost the packet.
             FaultAction::Pass | FaultAction::Drop => self.carry_around(link, handle, flight.arrives),
             FaultAction::Duplicate => {
                 let copy = self.copy(handle);
@@ -398,6 +404,7 @@ impl<'a> Links<'a> {
                 ports.extend(self.route_around(switch, handle, (link.number, arrives)));
             }
             let heads = ports.iter().map(|port| self.head_of(link, *port, handle, arrives));
+            // The latest, since the choice may fall on a port that cannot cut through.
             heads.max().unwrap_or(arrives)
         } else {
             arrives
@@ -465,6 +472,7 @@ impl<'a> Links<'a> {
             match self.choice.route(&self.network, switch, self.pool.get(handle), (link.number, arrives)) {
                 Some(next) => FORWARD | next,
                 None => {
+                    // Links never change on this path, so that the loss is not a fault's.
                     self.lost += 1;
                     return self.pool.release(handle);
                 }
@@ -488,7 +496,8 @@ impl<'a> Links<'a> {
         let written = self.network.links()[link.number as usize].spec.rate;
         let rate = self.changes().map_or(written, |changes| changes.rate(link.number));
         let wire = u64::from(self.pool.get(handle).wire);
-        let rest = rate.time_of(wire) - rate.time_of(self.network.sizes().head_bytes(wire));
+        // Both rounded from the packet's start, as ports round: a difference in bytes could be a picosecond off.
+        let rest = rate.time_of(wire) - rate.time_of(self.network.sizes().head(wire));
         arrives - rest
     }
 
@@ -498,6 +507,7 @@ impl<'a> Links<'a> {
         if let Some(attribution) = &mut self.attribution {
             attribution.arrive(handle, arrives, at);
             if link.cut {
+                // Before the packet itself goes, since its handle is released then.
                 attribution.mail(handle, self.post.of_node[link.to as usize]);
             }
         }

@@ -48,6 +48,7 @@ pub(crate) struct Mixed {
 pub(crate) fn transports_of(spec: &RunSpec, hosts: u32) -> Vec<Vec<u8>> {
     let mut of_host = vec![Vec::new(); hosts as usize];
     for FlowSpec { src, dst, transport, .. } in &spec.flows {
+        // The receiver as well, which answers by the same transport.
         for host in [*src, *dst] {
             let known: &mut Vec<u8> = &mut of_host[host as usize];
             if let Err(place) = known.binary_search(transport) {
@@ -115,7 +116,7 @@ impl Mixed {
     /// The machine that goes first at the wire among those after `last`, a turn and a place that were asked before.
     fn next(&self, last: Option<(u64, usize)>) -> Option<(u64, usize)> {
         let wanting = self.parts.iter().enumerate().filter(|(_, part)| part.machine.wants_transmit());
-        // A machine that was quiet starts where the wire is: it has no claim to shares that it did not use.
+        // A machine that was quiet starts where the wire is, without a claim to shares that it did not use.
         let turns = wanting.map(|(place, part)| (part.turn.max(self.wire), place));
         turns.filter(|turn| last.is_none_or(|last| *turn > last)).min()
     }
@@ -136,6 +137,7 @@ impl Endpoint for Mixed {
         if let [only] = &mut *self.parts {
             return only.machine.handle_timeout(now);
         }
+        // A timeout is an input, and a machine may get it only when its own deadline has come.
         let due = |part: &&mut Part| part.machine.next_timeout().is_some_and(|at| at <= now);
         self.parts.iter_mut().filter(due).for_each(|part| part.machine.handle_timeout(now));
     }
@@ -145,8 +147,9 @@ impl Endpoint for Mixed {
         self.parts[place].machine.abandon_message(now, end);
     }
 
-    fn forget_peer(&mut self, now: Time, peer: HostId) {
-        self.parts.iter_mut().for_each(|part| part.machine.forget_peer(now, peer));
+    fn forget(&mut self, now: Time, peer: HostId) {
+        // All of them: a peer that is gone is gone for every transport.
+        self.parts.iter_mut().for_each(|part| part.machine.forget(now, peer));
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
@@ -170,6 +173,7 @@ impl Endpoint for Mixed {
     /// Control packet of the machine whose turn it is, if it has one.
     fn poll_control(&mut self, now: Time) -> Option<Packet> {
         let mut order: Vec<(u64, usize)> =
+            // The same order as for data: control packets count in the share of their machine.
             self.parts.iter().map(|part| part.turn.max(self.wire)).zip(0..).collect();
         order.sort_unstable();
         for (turn, place) in order {
@@ -320,12 +324,14 @@ mod tests {
 
     #[test]
     fn busy_machines_share_the_wire_by_bytes() {
+        // From full packets down to the shortest frame of Ethernet with its framing, 84 B.
         let sizes = [1_500u64, 1_500, 300, 84];
         let mut host = chatters(&sizes.map(|wire| (wire as u16, u32::MAX)));
         let mut left = [0u64; 4];
         for _ in 0..10_000 {
             let tag = pull(&mut host).expect("all have more") as usize;
             left[tag] += sizes[tag];
+            // Start-time fair queueing bounds the difference by one packet of the largest size.
             let (least, most) = (left.iter().min().expect("four"), left.iter().max().expect("four"));
             assert!(most - least <= 1_500, "{left:?}: apart by more than a packet");
         }
@@ -335,6 +341,7 @@ mod tests {
     fn what_one_machine_leaves_others_take_and_who_comes_back_has_no_claim_on_it() {
         let mut host = chatters(&[(1_500, u32::MAX), (1_500, 0)]);
         assert!((0..1_000).all(|_| pull(&mut host) == Some(0)));
+        // Three in a row would leave if machine 1 had a claim to the share that it left unused.
         hear(&mut host, 1);
         hear(&mut host, 1);
         hear(&mut host, 1);

@@ -30,6 +30,7 @@ impl Ports<'_> {
         // Packets that start in this instant start after the change, and earlier ones before it.
         if let Some(before) = now.0.checked_sub(1) {
             for link in self.links.concerned(number) {
+                // Links below `pulled` have no queue to bring up to date.
                 if link >= self.pulled && self.owns(link) {
                     self.catch_up(link, Time(before));
                 }
@@ -41,10 +42,12 @@ impl Ports<'_> {
             if !self.owns(link) {
                 continue;
             }
+            // Each shard applies the steps of its own ports alone, though the event happens in all.
             match step {
                 Step::Down => self.go_down(link, now),
                 Step::Up => {
                     self.egress[link as usize].port.bring_up(now);
+                    // A machine has to be polled again; queues in switches go on by themselves.
                     back.extend((link < self.hosts).then_some(link));
                 }
                 Step::Rate(rate) => self.retune(link, rate, now, seed),
@@ -62,6 +65,7 @@ impl Ports<'_> {
         let (port, links) = (&mut self.egress[link as usize].port, &mut self.links);
         let mut gone = Vec::new();
         port.take_down(now, &mut links.pool, |handle, _| gone.push(handle));
+        // Their room in the switch's memory has to be free before anything else arrives.
         if let Some(guard) = &mut self.lossless {
             guard.free(&gone);
         }
@@ -77,6 +81,7 @@ impl Ports<'_> {
         let Ok((fresh, _)) = self.links.network.discipline_at(link, rate, seed) else { return };
         let port = &mut self.egress[link as usize].port;
         port.retune(now, fresh, rate);
+        // At another rate a shaper lets its first packet go at another time than was planned.
         if link >= self.pulled && port.is_shaped() {
             self.watch_shaped(link, now);
         }

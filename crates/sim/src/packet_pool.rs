@@ -43,6 +43,7 @@ impl PacketPool {
     #[inline(never)]
     fn grow(&mut self, packet: Packet) -> u32 {
         if self.slots.len() == self.slots.capacity() {
+            // With those in use, four times as many.
             let more = (3 * self.slots.len()).max(64);
             if self.slots.try_reserve_exact(more).is_err() {
                 // There is not so much address space: a quarter more.

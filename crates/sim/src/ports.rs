@@ -139,6 +139,7 @@ impl<'a> Ports<'a> {
         let hosts = network.interfaces();
         let shaped =
             spec.fabric.pfc.is_some() || own.iter().any(|number| egress[*number as usize].port.is_shaped());
+        // Pauses use the same events as shapers.
         let releases = if shaped { vec![Time::MAX; egress.len()] } else { Vec::new() };
         let letters = (0..division.shards()).map(|_| Vec::new()).collect();
         let post = Post { of_node: Arc::clone(division.of_node()), letters, first: u64::MAX };
@@ -170,6 +171,7 @@ impl<'a> Ports<'a> {
 
     /// True if a link's port belongs to this shard.
     pub(crate) fn owns(&self, link: u32) -> bool {
+        // The list is empty with one shard, which owns all.
         self.of_link.get(link as usize).is_none_or(|owner| *owner == self.shard)
     }
 
@@ -248,6 +250,7 @@ impl<'a> Ports<'a> {
     #[inline(always)]
     pub(crate) fn catch_up(&mut self, number: u32, now: Time) {
         let (egress, links) = (&mut self.egress[number as usize], &mut self.links);
+        // A port that can be bypassed has nothing waiting.
         while egress.port.free_at() <= now && !egress.port.can_bypass() {
             if egress.port.is_shaped() {
                 return self.catch_up_shaped(number, now);
@@ -274,6 +277,7 @@ impl<'a> Ports<'a> {
             links.launch(egress.link(number), &egress.port, waited.handle, waited.ends);
         }
         egress.port.offer(now, handle, &mut links.pool)?;
+        // One event serves all that waits: it is pushed again if something is left.
         if !egress.armed {
             let cut = egress.cut;
             self.arm(number);
@@ -313,6 +317,7 @@ impl<'a> Ports<'a> {
     /// Sends everything that leaves for another shard before `until`, and returns the time at which the next packet
     /// that waits will begin to; the end of time without any.
     pub(crate) fn flush(&mut self, until: u64) -> u64 {
+        // Packets that start at `until` itself belong to the next window.
         let Some(last) = until.checked_sub(1) else { return u64::MAX };
         let mut watched = std::mem::take(&mut self.watched);
         let mut next = u64::MAX;
@@ -322,6 +327,7 @@ impl<'a> Ports<'a> {
             if let Some(start) = egress.port.next_start() {
                 next = next.min(start.0);
             }
+            // The list is empty where nothing shapes.
             let released = self.releases.get(number as usize).is_none_or(|at| *at == Time::MAX);
             egress.watched = egress.armed || !released;
             egress.watched

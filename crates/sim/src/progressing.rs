@@ -95,6 +95,7 @@ impl Progressing {
 
     /// All its bytes are there. `false` if they were before.
     pub(crate) fn finish(&self, now: Time) -> bool {
+        // Also after FAILED: packets that were on their way when the sender gave up may complete the message.
         let first = self.state.swap(DONE, Relaxed) != DONE;
         if first {
             self.finish.store(now.0, Relaxed);
@@ -104,8 +105,7 @@ impl Progressing {
 
     /// Its sender gives it up. `false` if all its bytes are there, or it has been given up before.
     pub(crate) fn give_up(&self) -> bool {
-        // Whichever comes first is final: a message that is complete is not given up, and the other way
-        // round.
+        // A message that is complete is not given up. The reverse may happen: see `finish`.
         self.state.compare_exchange(UNFINISHED, FAILED, Relaxed, Relaxed).is_ok()
     }
 
@@ -164,6 +164,7 @@ impl Progressing {
 
     #[inline(always)]
     pub(crate) fn mark(&self) {
+        // As in `add`: marks are counted where packets arrive, by one shard alone.
         self.marks.store(self.marks.load(Relaxed) + 1, Relaxed);
     }
 

@@ -144,7 +144,9 @@ impl EventQueue {
     /// A queue for events that are mostly less than `horizon` picoseconds ahead, in about as many `buckets`.
     pub(crate) fn new(horizon: u64, buckets: usize) -> EventQueue {
         // A power of two, so that the place of a bucket in the ring is a mask away.
+        // At least 4,096, since a word of the summary stands for so many.
         let buckets = buckets.next_power_of_two().clamp(1 << 12, MOST_BUCKETS);
+        // At least 1, as 0 has no logarithm.
         let shift = (horizon / buckets as u64).max(1).ilog2().min(MAX_SHIFT);
         EventQueue {
             shift,
@@ -220,6 +222,7 @@ impl EventQueue {
     /// Sorts buckets until enough events are known, or the next ones are too far ahead.
     #[inline(always)]
     fn replenish(&mut self) {
+        // All sorted events are gone: the list starts again from its beginning, which keeps its memory.
         if self.taken == self.current.len() {
             self.current.clear();
             self.taken = 0;
@@ -263,6 +266,7 @@ impl EventQueue {
     fn insert_ring(&mut self, bucket: u64, event: Near) {
         let index = (bucket & self.mask) as usize;
         let head = self.heads[index];
+        // `NONE` has the length of a full chunk, so that one branch serves both.
         if head.len() < CHUNK {
             self.chunks[head.chunk()].events[head.len()] = event;
             self.heads[index] = Place(head.0 + 1);
@@ -356,14 +360,17 @@ impl EventQueue {
     /// Sorts the next bucket that holds something into `current`, if it is not beyond `limit`.
     #[inline(always)]
     fn advance(&mut self, limit: u64) -> bool {
+        // All of the ring comes before all far events: `refill` keeps it so.
         let bucket = if self.top != 0 { self.next_bucket() } else { self.far_bucket };
         if bucket > limit || (self.top == 0 && self.far.is_empty()) {
             return false;
         }
         self.bucket = bucket;
+        // Not true without far events: their bucket is then the highest number.
         if self.far_bucket.wrapping_sub(self.bucket) <= self.mask {
             self.refill();
         }
+        // After `refill`, which may have added to this very bucket.
         let index = (self.bucket & self.mask) as usize;
         let place = std::mem::replace(&mut self.heads[index], Place::NONE);
         self.clear(index);
@@ -395,6 +402,7 @@ impl EventQueue {
     #[inline(always)]
     fn drain(&mut self, head: Place) {
         let start = self.current.len();
+        // Chunks keep their events when they are released, and nothing is added before these are copied.
         let chunks = self.release(head);
         let mut place = self.free;
         for _ in 1..chunks {
@@ -413,6 +421,7 @@ impl EventQueue {
             let chunk = &mut self.chunks[place.chunk()];
             let next = std::mem::replace(&mut chunk.next, self.free);
             let further = chunk.further[FURTHER - 1];
+            // Length 1: the next user puts one event in.
             self.free = Place(place.0 & !7 | 1);
             chunks += 1;
             place = next;
@@ -443,6 +452,7 @@ impl EventQueue {
         } else {
             let next = if word + 1 == self.words.len() { 0 } else { word + 1 };
             let word = self.next_word(next);
+            // After a whole turn this may be the first word again, whose upper part was empty.
             word * 64 + self.words[word].trailing_zeros() as usize
         };
         let ahead = (index as u64).wrapping_sub(start as u64) & self.mask;
@@ -460,6 +470,7 @@ impl EventQueue {
         if rest != 0 {
             return first * 64 + rest.trailing_zeros() as usize;
         }
+        // Two shifts, since `first` may be 63 and a shift by 64 is an overflow.
         let later = self.top & (u64::MAX << first << 1);
         let place = if later != 0 { later } else { self.top }.trailing_zeros() as usize;
         place * 64 + self.summary[place].trailing_zeros() as usize
@@ -475,6 +486,7 @@ fn sort(events: &mut [Due]) {
     for end in 1..events.len() {
         let event = events[end];
         let mut hole = end;
+        // The key alone decides: all of these are of one bucket, and its high bits are their time.
         while hole > 0 && events[hole - 1].key > event.key {
             events[hole] = events[hole - 1];
             hole -= 1;

@@ -47,6 +47,7 @@ pub(crate) fn of_frame(link: u32, place: u32) -> u64 {
 
 /// A packet that the processor of a host is done with, one of several in this order.
 pub(crate) fn of_delivery(host: u32, place: usize) -> u64 {
+    // Beyond 1,023 they share a rank: hosts that take time have one shard, which makes events in one order.
     of_arrival(host) | (place as u64).min((1 << WHICH) - 1)
 }
 
@@ -75,6 +76,7 @@ pub(crate) fn of_start(host: u32) -> u64 {
 /// A flow that waited for others begins, or a step between flows is over; those that are given while the run goes on have
 /// their place in the order of all such, after the nodes that are numbered beforehand.
 pub(crate) fn of_node(node: u64) -> u64 {
+    // Masked, so that a number never reaches the bits of the kind.
     STARTS | OWN_WORK | node & (OWN_WORK / 2 - 1)
 }
 

@@ -92,6 +92,7 @@ fn watched<'a>(
 ) -> Result<Outcome, RunError> {
     let network = Arc::new(Network::build(&spec.topology, &spec.fabric)?);
     check_flows(spec, &network)?;
+    // From here on flows name interfaces in place of hosts.
     let spec = &*network.address(spec);
     let mut run = prepare(spec, Arc::clone(&network), &watch, maker)?;
     let completed = run.run(&mut watch);
@@ -152,6 +153,7 @@ fn check_listed(spec: &RunSpec, number: u32, flow: &FlowSpec) -> Result<(), Stri
 
 /// True if a flow can use the connection of another: between the same hosts, and of the same transport.
 fn carries(spec: &RunSpec, carrier: u32, flow: &FlowSpec) -> bool {
+    // Either end may send on a connection.
     spec.flows.get(carrier as usize).is_some_and(|c| {
         c.transport == flow.transport && [(c.src, c.dst), (c.dst, c.src)].contains(&(flow.src, flow.dst))
     })

@@ -84,6 +84,7 @@ impl Probes {
         self.open.extend(fresh);
         let number = |tag: u32| numbers[tag as usize].load(Relaxed);
         self.open.extend(self.waiting.extract_if(.., |&mut tag| number(tag) != UNOPENED));
+        // A flow that has not begun stays listed: its host's processor may not have had time for it.
         self.open
             .retain(|&tag| matches!(flows[tag as usize].state(), FlowState::Unfinished | FlowState::Pending));
         // In order of flows, so that the rows do not depend on the order in which they began.

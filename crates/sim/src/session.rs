@@ -33,6 +33,8 @@ impl Session {
     /// A run at its start. Its specification may have flows of its own. `room` is for what grows while it lasts, its packets
     /// in flight, its samples and the flows that are given: a run that has none left can go no further.
     pub fn new(spec: RunSpec, room: u64) -> Result<Session, RunError> {
+        // A mixture looks up the transport of a flow in the specification, where flows that are given later are
+        // missing.
         if spec.transports.len() > 1 {
             return Err(RunError::SeveralTransports(spec.transports.len()));
         }
@@ -42,6 +44,7 @@ impl Session {
             Cow::Owned(addressed) => Some(addressed),
             Cow::Borrowed(_) => None,
         };
+        // Kept for `finish`, since `address` puts interfaces in the place of hosts.
         let listed = addressed.as_ref().map_or(Vec::new(), |_| spec.flows.clone());
         let spec = addressed.unwrap_or(spec);
         let cell = Cell::try_new(Box::new(spec), |spec| {

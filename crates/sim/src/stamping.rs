@@ -33,6 +33,7 @@ impl Stamping {
 
     /// The next packet that leaves a host takes this along, or nothing.
     pub(crate) fn take_along(&mut self, echo: Option<Stamps>) {
+        // Empty stamps and not none: the packet's handle still has those of its former packet.
         self.next = Some(echo.unwrap_or_default());
     }
 

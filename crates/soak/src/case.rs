@@ -40,6 +40,7 @@ impl Case {
 
     /// The form in which a person would run it: the scenario, and the files that it needs.
     pub fn text(&self) -> String {
+        // A scenario that was made smaller may no longer name its files.
         let beside = self.files().into_iter().filter(|(name, _)| self.scenario.to_string().contains(name));
         let beside =
             beside.map(|(name, text)| format!("\n# {name}, beside the scenario:\n{}", commented(&text)));

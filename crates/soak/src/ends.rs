@@ -16,6 +16,7 @@ pub(crate) fn hold(run: &Run<'_>) -> Result<(), String> {
         let began_early = record.start.is_some_and(|start| start < setup.warmup);
         record.state == FlowState::Stopped || (began_early && record.finish.is_none_or(|finish| finish > at))
     };
+    // Nothing that counts has begun before the end of the warm-up.
     if at <= setup.warmup || run.outcome.flows.iter().any(differs) {
         return Ok(());
     }

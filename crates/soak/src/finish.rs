@@ -23,6 +23,7 @@ fn may_stay(run: &Run<'_>, flow: &FlowSpec, flooded: &dyn Fn() -> bool) -> bool 
         || is_starved(run, flow)
         || cut_off(run, flow)
         || headers_first
+        // Last, because it looks at every flow of the run.
         || flooded()
 }
 
@@ -34,6 +35,7 @@ fn floods(run: &Run<'_>) -> bool {
         transports::least_rate(&transport.name, &transport.params).map_or(0, |rate| rate.bps())
     };
     let least: Vec<u64> = run.spec.transports.iter().map(least).collect();
+    // Lossless switches pause their senders instead.
     if run.spec.fabric.pfc.is_some() || least.iter().all(|rate| *rate == 0) {
         return false;
     }
@@ -106,6 +108,7 @@ pub(crate) fn hold(run: &Run<'_>) -> Result<(), String> {
         if run.outcome.ending == Ending::NoProgress {
             // Packets that were lost again and again may arrive in a run that waits for longer.
             let longer =
+                // Time-outs that double get about four more.
                 || simulate(&RunSpec { stop: run.outcome.end * 16, ..run.spec.clone() }, 1, None).ok();
             let outcome: &Option<Outcome> = later.get_or_insert_with(longer);
             if outcome.as_ref().is_some_and(|outcome| outcome.flows[number].state == FlowState::Done) {

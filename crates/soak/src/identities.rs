@@ -74,6 +74,7 @@ impl Identity {
             })
         };
         let (left, right) = (sum(&self.left)?, sum(&self.right)?);
+        // Counts are exact as floating point, since all are below 2^53.
         let holds = if self.exact { left == right } else { left <= right * (1.0 + ROUNDING) };
         if holds { Ok(()) } else { Err(format!("{place}: not {} ({left}, {right})", self.text)) }
     }

@@ -40,6 +40,7 @@ fn check(holds: bool, found: impl FnOnce() -> String) -> Result<(), String> {
 fn repeats(run: &Run<'_>) -> Result<(), String> {
     let Some((threads, again)) = &run.again else { return Err("the second run did not start".into()) };
     let (a, b) = (&run.outcome, again);
+    // First, because it tells another order of events from other numbers for the same one.
     check(a.digest == b.digest, || {
         format!("digest {:016x}, then {:016x} on {threads} threads", a.digest, b.digest)
     })?;
@@ -137,6 +138,7 @@ fn rate(run: &Run<'_>) -> Result<(), String> {
         check(needed <= counters.busy, || {
             format!("{name}: {sent} B take {needed}, and it was busy for {}", counters.busy)
         })?;
+        // Counters have all of a packet from its first bit on; at the end of a run it may still be on the wire.
         let unsent = counters.busy - link.busy;
         check(unsent <= extremes.lowest.time_of(largest), || format!("{name}: {unsent} on the wire"))?;
         check(counters.payload_bytes <= counters.wire_bytes, || {
@@ -186,7 +188,9 @@ fn lossless(run: &Run<'_>) -> Result<(), String> {
             .sum();
         let dropped = link.counters.dropped[DropReason::HeadroomFull as usize];
         check(dropped == 0 || !right, || format!("{name} dropped {dropped} packets for want of headroom"))?;
+        // More resumes than pauses are wrong as well.
         let open = pauses.received.checked_sub(pauses.resumes_received);
+        // Each class may be stopped at the end, and once more for each time that the way back went down.
         check(open.is_some_and(|open| open <= pfc.classes * (1 + voids)), || format!("{name}: {pauses:?}"))?;
         check(pauses.stopped <= run.outcome.end, || format!("{name} was stopped for {}", pauses.stopped))?;
     }
@@ -237,6 +241,7 @@ fn sharp(run: &Run<'_>) -> Result<(), String> {
     }
     let samples = run.outcome.samples.len() as u64 * headway_network::PER_SAMPLE;
     let said = run.said.saturating_sub(run.said_samples.saturating_sub(samples));
+    // 0 in programs whose allocator does not count.
     check(run.peak == 0 || said as f64 <= WITHIN * (run.peak + BASE) as f64, || {
         format!("a peak of {} B without the program itself, and an estimate of {said} B for both", run.peak)
     })

@@ -74,6 +74,7 @@ pub fn judge_within(case: &Case, folder: &Path, invariants: &[Invariant], most: 
 }
 
 fn examine(scenario: &Scenario, invariants: &[Invariant], most: Option<u64>) -> Verdict {
+    // Only the first run is measured: each thread of the second counts its own memory.
     let (run, peak) = memory::peak_of(|| whole(scenario, most));
     let mut run = match run {
         Ok(run) => run,
@@ -173,6 +174,7 @@ thread_local! {
 
 /// Does something that may panic, without a word on the terminal.
 fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, Failure> {
+    // There is one hook for all threads: it asks each whether it is guarded.
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let usual = std::panic::take_hook();
@@ -183,6 +185,7 @@ fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, Failure> {
             }
             let place = info.location().map_or(String::new(), |at| format!("{}:{}", at.file(), at.line()));
             let found = info.payload_as_str().unwrap_or("a panic without words").to_string();
+            // What `catch_unwind` returns does not have the place.
             SAID.with(|said| {
                 *said.borrow_mut() = Some(Failure { invariant: format!("no panic ({place})"), found })
             });

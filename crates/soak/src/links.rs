@@ -51,6 +51,7 @@ pub fn extremes(network: &Network, spec: &RunSpec) -> Result<Vec<Extremes>, Buil
                 link.retuned = true;
                 link.lowest = if rate.bps() < link.lowest.bps() { *rate } else { link.lowest };
             }
+            // Steps are in order of time, so the last one decides whether it stays down.
             Step::Down => (link.downs, link.dead) = (link.downs + 1, true),
             Step::Up => link.dead = false,
             Step::Delay(_) => {}

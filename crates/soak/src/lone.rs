@@ -128,6 +128,7 @@ pub fn case(seed: u64, transport: &str, folder: &Path) -> Option<Case> {
         let mut dice = Dice::new(headway_primitives::mix(seed) ^ draw);
         let (topology, graph) = topology::draw(&mut dice, FLIGHT);
         let bytes = dice.magnitude(1.0, PACKETS * 1460.0) as u64;
+        // The number of hosts is known only after the network was built.
         let [src, dst] = [dice.below(64), dice.below(64)];
         let mut case = Case { graph, ..Case::default() };
         let of = |src: u64, dst: u64| {
@@ -139,6 +140,7 @@ pub fn case(seed: u64, transport: &str, folder: &Path) -> Option<Case> {
             ("seed", number(seed % 1000)),
             ("topology", topology.into()),
             ("transport", table([("name", transport.into())]).into()),
+            // Any flow will do: without one the reader refuses the scenario.
             ("traffic", of(0, 1)),
         ]);
         let hosts = case.load(folder).ok()?.setup().ok().map(|setup| u64::from(setup.topology.hosts))?;
@@ -155,6 +157,7 @@ fn is_as_fast(case: &Case, folder: &Path) -> Option<bool> {
     let spec = setup.resolve(scenario.seed).ok()?.spec;
     let network = Network::build(&spec.topology, &spec.fabric).ok()?;
     let flow = network.address(&spec).flows[0];
+    // The first links are the interfaces', with the same numbers.
     let rate = |link: u32| network.links()[link as usize].spec.rate.bps();
     let ways = [network.links_any(flow.src, flow.dst), network.links_any(flow.dst, flow.src)].concat();
     Some(ways.into_iter().all(|link| rate(link) >= rate(flow.src)))
@@ -188,6 +191,7 @@ pub fn hold(case: &Case, transport: &str, folder: &Path) -> Result<(), String> {
         return Err(format!("{drops} packets dropped, {trims} trimmed, and {again} B sent again"));
     }
     let (trips, free) = allowed.map_or((0.0, 0.0), |late| {
+        // One more, so that a path that holds a single packet has one doubling.
         (late.trips + late.doublings * libm::log2(f64::from(held) + 1.0), late.free)
     });
     let took = record.fct().unwrap_or(Time::MAX).0 as f64;

@@ -203,6 +203,7 @@ fn lossless(packets: u64, first: u64) -> ExitCode {
                         Ok(sent) => sent,
                         Err(why) => {
                             println!("--- seed {seed}: {why}\n{}---", case.text());
+                            // Counted as a loss, so that the program fails.
                             Sent { lost: 1, ..Sent::default() }
                         }
                     };
@@ -256,6 +257,8 @@ fn work(shared: &Shared, start: Instant) {
     loop {
         let seed = {
             let mut open = shared.open.lock().expect("no thread dies with it");
+            // Under the lock: otherwise a later seed could be reported as done while this one is not yet in the
+            // list.
             let seed = shared.next.fetch_add(1, Ordering::Relaxed);
             if seed > shared.last {
                 return;
@@ -298,6 +301,7 @@ fn close(shared: &Shared, seed: u64, start: Instant) {
     let mut open = shared.open.lock().expect("no thread dies with it");
     open.retain(|other| *other != seed);
     if seed.is_multiple_of(PROGRESS) {
+        // Seeds end in any order.
         let done = open.iter().min().map_or(seed, |least| least - 1);
         let (passed, failed) = (shared.passed.load(Ordering::Relaxed), shared.failed.load(Ordering::Relaxed));
         println!(
@@ -316,10 +320,12 @@ fn show(seed: u64, case: &Case, failure: &Failure, folder: &Path, keep: Option<&
     let mut last = failure.clone();
     let began = Instant::now();
     let mut fails = |smaller: &Case| {
+        // From then on nothing is taken for smaller, so that shrinking soon ends.
         if began.elapsed() > TIMEOUT {
             return false;
         }
         match judge(smaller, folder, invariants::ALL) {
+            // A smaller case that breaks another invariant is another failure.
             Verdict::Failed(found) if found.invariant == failure.invariant => {
                 last = found;
                 true

@@ -45,6 +45,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // The moment in which a move has both blocks is not counted.
         note(size as i64 - layout.size() as i64);
         // SAFETY: as promised to us.
         unsafe { System.realloc(pointer, layout, size) }

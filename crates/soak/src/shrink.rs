@@ -47,6 +47,7 @@ impl Search<'_> {
 
     /// Takes a smaller case if it still fails.
     fn try_case(&mut self, case: Case) -> bool {
+        // The same case fails as well, and would be taken for a step again and again.
         if self.is_tired() || case == self.best {
             return false;
         }
@@ -62,6 +63,7 @@ impl Search<'_> {
     fn remove_parts(&mut self) {
         let mut seen = 0;
         loop {
+            // Read each time, because places go. They are deeper than the one at hand, so none before `seen` does.
             let places = containers(&self.best);
             let Some(place) = places.get(seen) else { return };
             self.thin_out(place);
@@ -76,6 +78,7 @@ impl Search<'_> {
             while first < self.length(place) {
                 let case = self.without(place, first, piece);
                 if !self.try_case(case) {
+                    // If it was taken, the next elements have moved here.
                     first += piece;
                 }
                 if self.is_tired() {

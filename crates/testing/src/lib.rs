@@ -60,6 +60,7 @@ pub struct Test {
 impl Test {
     /// The test of `package` that holds the function at `path`.
     pub fn of(package: &'static str, path: &'static str) -> Test {
+        // `proptest!` makes the body of a property a closure.
         let test = path.trim_end_matches("::here").trim_end_matches("::{{closure}}");
         let (program, name) = test.split_once("::").unwrap_or((package, test));
         let target =
@@ -240,12 +241,14 @@ mod tests {
         let config = Config {
             rng_seed: RngSeed::Fixed(seed),
             failure_persistence: Some(Box::new(seeds)),
+            // Not shrunk, so that the failure is the number that was drawn last.
             max_shrink_iters: 0,
             ..config(50, crate::test!())
         };
         let drawn = std::cell::RefCell::new(Vec::new());
         let outcome = TestRunner::new(config).run(&any::<u64>(), |number| {
             drawn.borrow_mut().push(number);
+            // One number in eight fails: some of 50 do, and not the first one always.
             prop_assert!(number < u64::MAX / 8 * 7);
             Ok(())
         });
@@ -359,6 +362,7 @@ mod tests {
                 }
             }
         }
+        // A search that finds no block would pass everything.
         assert!(blocks > 20, "{blocks}");
     }
 }

@@ -30,13 +30,14 @@ pub fn start_unit(index: usize) -> Time {
     [Time::ps(1), Time::us(1)][index]
 }
 
-/// Start times in picoseconds that would all lie in less than this are those of a matrix in microseconds, as many are: what takes
-/// milliseconds there.
+/// If all start times lie within this span when they are read as picoseconds, the matrix likely counts microseconds, as many do:
+/// the span is then milliseconds.
 const SUSPICIOUS: Time = Time::us(1);
 
 /// A warning if `starts`, which count picoseconds by default, are likely to count microseconds.
 pub fn doubt(name: &str, starts: impl Iterator<Item = Time> + Clone) -> Option<String> {
     let (first, last) = (starts.clone().min()?, starts.max()?);
+    // Connections that all start at once do so in any unit.
     if first == last || last >= SUSPICIOUS {
         return None;
     }
@@ -110,6 +111,7 @@ pub fn trace(source: &Arc<Source>, unit: Time) -> Result<Trace, ScenarioError> {
             ordered.push(line);
         }
     }
+    // After all connections, because a later one may fire or await it.
     for (id, trigger) in &whole.triggers {
         let none = Vec::new();
         let fired = fires.get(id).unwrap_or(&none);
@@ -212,7 +214,7 @@ impl Trigger {
             }
             Kind::OneShot | Kind::Barrier(_) | Kind::MultiShot => {}
         }
-        // Host at which a message that fires it is noticed.
+        // The end of the message decides: the receiver notices that it arrived, the sender that it is known.
         let heard = |trace: &Trace, (operation, when): (u32, When)| {
             let one = &trace.operations[operation as usize];
             match one.what {
@@ -222,6 +224,7 @@ impl Trigger {
         };
         let join = |trace: &mut Trace, needs: Option<u32>, targets: &[u32]| {
             let rank = heard(trace, fired[0]);
+            // A join that one host can do alone leaves the graph local to hosts, so that threads can share the run.
             let here = fired.iter().all(|one| heard(trace, *one) == rank)
                 && targets.iter().all(|target| trace.operations[*target as usize].rank == rank);
             let at = Place { file: 0, span: self.at.clone() };
@@ -233,10 +236,12 @@ impl Trigger {
         match (self.kind, fired) {
             _ if waiting.is_empty() => {}
             (Kind::MultiShot, [_, _, ..]) => {
+                // The nth begins when any n of them have fired, whatever their order.
                 for (nth, target) in (1..).zip(waiting) {
                     join(trace, Some(nth), &[*target]);
                 }
             }
+            // A single cause needs no join.
             (_, [(cause, when)]) => waiting.iter().for_each(|target| trace.wait(*target, *cause, *when)),
             _ => join(trace, None, waiting),
         }
@@ -335,6 +340,7 @@ impl Matrix<'_> {
     /// A start in picoseconds. htsim reads it as a number with a fraction.
     fn start(&self, text: &str, unit: Time) -> Result<u64, ScenarioError> {
         let too_late = || self.fail_at(text, "the start is too late");
+        // Without floating point, which is exact up to 2^53 alone.
         if let Ok(whole) = text.parse::<u64>() {
             return whole.checked_mul(unit.0).ok_or_else(too_late);
         }
@@ -342,6 +348,7 @@ impl Matrix<'_> {
         let number =
             number.ok_or_else(|| self.fail_at(text, format!("`{text}` is no time of at least 0")))?;
         let ps = libm::round(number * unit.0 as f64);
+        // Less and not equal: as floating point, the largest number of 64 bits is 2^64.
         if ps < u64::MAX as f64 { Ok(ps as u64) } else { Err(too_late()) }
     }
 
@@ -395,6 +402,7 @@ impl Matrix<'_> {
                 Some(which) => {
                     let many = count(self)?;
                     self.promised.insert(which, (many, line));
+                    // A plain list of flows promises connections alone.
                     if which > 0 && many > 0 {
                         self.beyond(word);
                     }
@@ -464,6 +472,7 @@ impl Matrix<'_> {
         self.beyond(words[0]);
         let (mut switch, mut link, mut tier) = (None, None, None);
         for pair in words[1..].chunks(2) {
+            // Not yet an error: a misspelt key says more than a missing value.
             let (key, value) = (pair[0], self.value(pair));
             match key {
                 "switch_type" if value.as_ref().is_ok_and(|value| *value == "AGG") => tier = Some(()),
@@ -550,6 +559,7 @@ impl Matrix<'_> {
             return Err(error
                 .help("that is a flow without an end in htsim: give it a size, and the scenario a `stop`"));
         }
+        // Here if possible, where the line of the first wrong host is at hand.
         if let Some((nodes, _)) = &self.nodes {
             for (host, part) in [(src, from), (dst, to)] {
                 if host >= *nodes {

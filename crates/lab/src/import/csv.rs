@@ -80,6 +80,7 @@ fn columns(source: &Arc<Source>, line: usize, header: &str) -> Result<(Order, Ve
         Order { position: [None; COLUMNS.len()], width: found.len(), start: (COLUMNS[START], "s") };
     let mut others: Vec<&str> = Vec::new();
     for (position, name) in found.iter().enumerate() {
+        // If a table has `start_s` as well, other units are columns that are kept and not read.
         let other_unit = STARTS.iter().find(|(other, _)| other == name && !found.contains(&COLUMNS[START]));
         let column = other_unit.map(|_| START).or_else(|| COLUMNS.iter().position(|c| c == name));
         if let (Some(START), Some(before)) = (column, order.position[START])
@@ -159,6 +160,7 @@ fn fields<'a>(source: &Arc<Source>, line: &'a str) -> Result<Vec<&'a str>, Scena
 fn closing(text: &str) -> Option<usize> {
     let mut from = 0;
     loop {
+        // A quote is one byte, so that the byte after it begins a character.
         let at = from + text[from..].find('"')?;
         if !text[at + 1..].starts_with('"') {
             return Some(at);
@@ -254,7 +256,8 @@ impl<'a> Row<'a> {
             "s" => "seconds",
             unit => unit,
         };
-        match quantity::parse_quantity(&format!("{text} {unit}")) {
+        // By the reader of quantities, which is exact where floating point would round picoseconds.
+        match quantity::parse(&format!("{text} {unit}")) {
             Ok(found) if found.dimension == quantity::Dimension::Time => Ok(Time(found.amount)),
             Ok(_) => Err(self.fail_at(text, &format!("`{name}` is `{text}`, which is no number of {words}"))),
             Err(_) => {
@@ -267,6 +270,7 @@ impl<'a> Row<'a> {
 
     /// Name of the flow: its name, or else its number in the file.
     fn called(&self) -> Result<String, ScenarioError> {
+        // An empty name leaves it to `id`.
         let text = match (self.given(NAME), self.fields[ID]) {
             (Some(name), _) => name,
             (None, Some(_)) => self.text(ID)?,
@@ -315,6 +319,7 @@ pub fn seconds(time: Time) -> String {
     if rest == 0 {
         return whole.to_string();
     }
+    // As digits, because floating point would round picoseconds.
     format!("{whole}.{}", format!("{rest:012}").trim_end_matches('0'))
 }
 
@@ -326,6 +331,7 @@ pub fn write<'a>(flows: impl IntoIterator<Item = (&'a str, &'a FlowSpec)>) -> Re
     let mut out = format!("{WRITTEN}\n");
     for (id, spec) in flows {
         let id = quoted(id).ok_or(id)?;
+        // A table counts a deadline from the flow's start, the simulator from that of the run.
         let deadline = spec.deadline.map_or(String::new(), |d| seconds(d - spec.start));
         let row = (spec.src, spec.dst, spec.bytes, seconds(spec.start), spec.class);
         // Writing to a string cannot fail.
@@ -339,6 +345,7 @@ fn quoted(name: &str) -> Option<Cow<'_, str>> {
     if name.is_empty() || name.contains(['\n', '\r']) {
         return None;
     }
+    // Readers drop spaces around a field that has no quotes.
     if name.trim() == name && !name.contains([',', '"']) {
         return Some(name.into());
     }

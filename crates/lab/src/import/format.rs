@@ -82,6 +82,7 @@ impl Format {
         // The last part of the name that is a number: `x.12.et`, `x.0.json`, `x.0.et.gz`.
         let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
         let parts: Vec<&str> = name.split('.').collect();
+        // Not the first part: `3.et` has no name before the number that other ranks could share.
         if let Some(at) = parts.iter().rposition(|part| is_number(part)).filter(|at| *at > 0) {
             let end: String = parts[at + 1..].iter().flat_map(|part| [".", part]).collect();
             let before = format!("{}.", parts[..at].join("."));
@@ -141,6 +142,7 @@ impl Format {
             }
             Format::Goal => goal::parse(&source),
             Format::Hpcc => hpcc::parse(&source, told.nodes, told.hosts),
+            // Chakra has returned above.
             Format::SimAi | Format::Chakra => simai::parse(&source, told.ranks, told.cost, told.is_shared),
         }
     }

@@ -189,6 +189,7 @@ impl<'a> Parser<'a> {
             .0
             .get(self.at)
             .copied()
+            // `parse` alone would accept `+5`.
             .filter(|word| word.text.starts_with(|c: char| c.is_ascii_digit()));
         let Some(word) = word else { return Err(self.expected(what)) };
         let value =
@@ -266,6 +267,7 @@ impl<'a> Parser<'a> {
                     self.at += 1;
                     let when = if word_text == "requires" { When::Over } else { When::Begun };
                     let Some(other) = self.in_line().filter(|word| word.text != END) else {
+                        // The end of the line is put back, so that the error says that the line ends there.
                         self.at -= 1;
                         return Err(self.expected("a label"));
                     };
@@ -373,6 +375,7 @@ impl<'a> Parser<'a> {
 
     /// `tag`, `cpu` and `nic`, each if it is there. Every host has one interface.
     fn tag(&mut self) -> Result<(Option<u32>, Option<u16>), ScenarioError> {
+        // LogGOPSim's defaults: tag 0 and processor 0.
         let tag = if self.take("tag") { self.any("a tag")? } else { Some(0) };
         let processor = if self.take("cpu") { self.small::<u8>("the number of a processor")? } else { 0 };
         if self.take("nic") {
@@ -386,6 +389,7 @@ impl<'a> Parser<'a> {
 
     fn end_of_line(&mut self) -> Result<(), ScenarioError> {
         match self.words.0.get(self.at).map(|word| word.text) {
+            // The brace that closes the rank may stand on the same line.
             None | Some(END | "}") => Ok(()),
             Some(_) => Err(self.expected("the end of the line")),
         }

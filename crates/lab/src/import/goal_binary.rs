@@ -44,6 +44,7 @@ pub fn parse(file: &Arc<Binary>) -> Result<Trace, ScenarioError> {
     if bytes.u8(13)? > 0 {
         return Err(file.fail(13..14, "a host has one interface, `nic 0`"));
     }
+    // Before the loop: `ranks` is only a number in the file, and may be anything.
     bytes.need(HEAD, u64::from(ranks) * 16, "places of ranks")?;
     if ranks == 0 {
         return Err(file.fail(8..12, "the schedule has no rank"));
@@ -100,6 +101,7 @@ impl Bytes<'_> {
 
 fn part(bytes: &Bytes<'_>, rank: u32, span: Range<usize>, trace: &mut Trace) -> Result<(), ScenarioError> {
     let (count, free) = (bytes.u32(span.start)?, bytes.u32(span.start + 4)?);
+    // Both counts have 32 bits, so that no sum here overflows 64.
     let begin = span.start + 8 + 4 * free as usize;
     let length = 8 + 4 * u64::from(free) + u64::from(count) * OPERATION as u64;
     if length > (span.end - span.start) as u64 {
@@ -122,6 +124,7 @@ fn part(bytes: &Bytes<'_>, rank: u32, span: Range<usize>, trace: &mut Trace) -> 
         let what = operation(bytes, rank, at, trace.ranks)?;
         let name = format!("operation {number} of rank {rank}");
         trace.push(rank, what, Some(&name), Place { file: 0, span: at..at + OPERATION });
+        // Each operation has two lists of those that wait for it: until it is over, and until it has begun.
         for (place, when) in [(at + 23, When::Over), (at + 31, When::Begun)] {
             let (many, from) = (bytes.u32(place)?, bytes.u32(place + 4)?);
             let listed = waiting as u64 + 4 * (u64::from(from) + u64::from(many));
@@ -132,6 +135,7 @@ fn part(bytes: &Bytes<'_>, rank: u32, span: Range<usize>, trace: &mut Trace) -> 
                 return Err(bytes.0.fail(place..place + 8, text));
             }
             for nth in 0..many {
+                // Cannot overflow: the check above keeps the whole list within the part.
                 let entry = waiting + 4 * (from + nth) as usize;
                 let next = bytes.u32(entry)?;
                 let Some(count) = causes.get_mut(next as usize) else {
@@ -147,6 +151,7 @@ fn part(bytes: &Bytes<'_>, rank: u32, span: Range<usize>, trace: &mut Trace) -> 
     for (number, found) in (0..).zip(causes) {
         let at = begin + number as usize * OPERATION;
         let said = bytes.u32(at)?;
+        // The same is written twice, in both directions: a difference means that the file was changed.
         if said != found {
             let text =
                 format!("operation {number} of rank {rank} waits for {said} others, and {found} name it");
@@ -290,6 +295,7 @@ mod tests {
             for value in [0, 1, 0x7f, 0xff] {
                 let mut changed = whole.clone();
                 changed[at] = value;
+                // Another value may make another schedule; what counts is that nothing panics.
                 if let Ok(trace) = read(&changed) {
                     assert_eq!(trace.ranks, 3, "byte {at}");
                 }

@@ -46,6 +46,7 @@ impl Form {
         let is_packets = |row: &Row<'_>| {
             let number = |place: usize| row.words[place].parse::<f64>().unwrap_or(-1.0);
             let is_large = row.words[3].parse::<u64>().is_ok_and(|port| port > MOST_PORT);
+            // A size has no point and a port is not that large, so that these are packets, a start and an end.
             (row.words[4].contains('.') || is_large) && number(4) < number(5)
         };
         let mut all = rows.iter().filter(six).peekable();
@@ -127,6 +128,7 @@ pub fn parse(
     if classes.len() > 1 {
         trace.classed = Some("the class (priority group) of flows".into());
     }
+    // Prose behind the flows describes the columns in many of these files, and needs no note.
     let more = rows.filter(|row| row.words.iter().all(|word| word.parse::<f64>().is_ok())).count();
     if more > 0 {
         let behind = counted(more as u64, "line");
@@ -158,7 +160,8 @@ impl Reader<'_, '_> {
 
     fn seconds(&self, place: usize, what: &str) -> Result<Time, ScenarioError> {
         let word = self.row.words[place];
-        match quantity::parse_quantity(&format!("{word} s")) {
+        // As a quantity, which is exact: floating point would round picoseconds.
+        match quantity::parse(&format!("{word} s")) {
             Ok(found) if found.dimension == quantity::Dimension::Time => Ok(Time(found.amount)),
             _ => Err(self.fail(word, format!("`{word}` is not {what}: a number of seconds, at least 0"))),
         }
@@ -204,6 +207,7 @@ impl Reader<'_, '_> {
             Form::Plain => (3, 4),
             Form::Packets => (3, 4),
         };
+        // Read for its errors alone: a simulated flow has no port.
         if self.form == Form::Port {
             self.number(3, "a port")?;
         }

@@ -101,6 +101,7 @@ const ROWS: usize = 4000;
 
 impl<'a> Content<'a> {
     fn of(bytes: &'a [u8]) -> Content<'a> {
+        // Small numbers in binary form are valid text as well, but with zeros.
         let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
         let text = text.map(|text| text.trim_start_matches(BYTE_ORDER_MARK));
         let words = |line: &'a str| -> Vec<&'a str> {
@@ -149,7 +150,7 @@ fn is_number(word: &str) -> bool {
 /// Advice that turns traces of PyTorch into one of Chakra.
 const JOIN: &str = "`chakra_trace_link` joins the trace of the host with that of the device, and `chakra_converter PyTorch` makes `.et` files of both";
 
-/// Kinds, those first that are told by more.
+/// All kinds, in the order in which they are tried: those with the surest marks come first.
 pub const KINDS: [Kind; 21] = [
     Kind {
         what: "a scenario of Headway",
@@ -265,6 +266,7 @@ pub const KINDS: [Kind; 21] = [
             let is_pair =
                 |word: &str| word.split_once("->").is_some_and(|(from, to)| is_whole(from) && is_whole(to));
             let heads = ["Nodes", "Connections", "Triggers", "Failures"];
+            // Before `Nodes`, with which a fat-tree begins, too.
             if content
                 .rows
                 .iter()
@@ -290,6 +292,7 @@ pub const KINDS: [Kind; 21] = [
         sample: "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n",
         sniff: |content| {
             let Some(text) = content.text else { return against(0, "it is no text") };
+            // By hand, since the rows of `content` know comments with `#` only.
             let mut rest = text.trim_start();
             while let Some(comment) = rest.strip_prefix("//").or_else(|| rest.strip_prefix("/*")) {
                 let end = if rest.starts_with("//") { "\n" } else { "*/" };
@@ -339,6 +342,7 @@ pub const KINDS: [Kind; 21] = [
         sample: "ENABLE_QCN 1\nTOPOLOGY_FILE mix/topology.txt\nFLOW_FILE mix/flow.txt\n",
         sniff: |content| {
             let keys = ["TOPOLOGY_FILE", "FLOW_FILE", "ENABLE_QCN", "CC_MODE"];
+            // Two of them, because one may begin a line of any file.
             let is = content.rows.iter().filter(|row| keys.contains(&row[0])).count() > 1;
             if is { Ok(()) } else { against(0, "it names no TOPOLOGY_FILE") }
         },
@@ -400,6 +404,7 @@ pub const KINDS: [Kind; 21] = [
             let (head, nodes) = (content.row(0), content.row(1));
             let numbers = content.rows.iter().skip(1).filter(|row| row.iter().all(|word| is_number(word)));
             let count = head.first().and_then(|word| word.parse::<usize>().ok());
+            // A flow list may begin with such a line, but has further lines of numbers.
             let distinct: std::collections::BTreeSet<_> = nodes.iter().collect();
             let is = head.len() == 1
                 && count == Some(nodes.len())
@@ -509,6 +514,7 @@ pub const KINDS: [Kind; 21] = [
             let is = |known: &[&str]| names.iter().any(|name| known.contains(&logs::bare(name)));
             let has = [is(logs::TIMES), is(logs::SOURCES), is(logs::TARGETS), is(logs::SIZES)];
             let count = has.iter().filter(|is| **is).count();
+            // A table of flows has the same columns as a log, with numbers of hosts in place of addresses.
             let is_table = names.iter().any(|name| name == "id" || name == "name")
                 && names.iter().any(|name| name.starts_with("start-"));
             match (count, is_table) {
@@ -647,6 +653,7 @@ pub fn find(bytes: &[u8]) -> Result<&'static Kind, Unknown> {
             Err(against) => left.push((kind, against)),
         }
     }
+    // A kind that is not read is no help to name.
     left.retain(|(kind, _)| !matches!(kind.reader, Reader::Nothing(_)));
     // Of those that are equally near, a text is rather another text.
     let is_text = |kind: &Kind| !kind.sample.is_empty() && !kind.is(Format::Chakra);

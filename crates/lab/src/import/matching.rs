@@ -89,6 +89,7 @@ pub fn matched(trace: &Trace) -> Result<Matched, ScenarioError> {
             }
         }
         let position = found.open.len() as u32;
+        // With a single send, the order of arrival decides nothing.
         found.receives.extend((1..).zip(&receives).map(|(nth, receive)| match candidates[..] {
             [only] => (*receive, Source::One(only)),
             _ => (*receive, Source::NthOf(nth, position)),
@@ -97,6 +98,7 @@ pub fn matched(trace: &Trace) -> Result<Matched, ScenarioError> {
             found.open.push(candidates);
         }
     }
+    // The first in the trace, whatever the order of the map.
     if let Some(send) = sends.values().filter_map(VecDeque::front).min() {
         let What::Send { to, tag, .. } = trace.operations[*send as usize].what else { return Ok(found) };
         return Err(trace

@@ -64,6 +64,7 @@ const COLLECTIVES: [(&str, Collective); 5] = [
     ("ALLTOALL", Collective::AllToAll),
     ("BROADCAST", Collective::Broadcast),
 ];
+// The longer one first: the other is a suffix of it.
 const SUFFIXES: [(&str, Group); 2] = [("_DP_EP", Group::ExpertData), ("_EP", Group::Expert)];
 
 /// A computation and the collective that follows it.
@@ -207,6 +208,7 @@ impl Size<'_> {
         let mut counts = Counts::default();
         let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
         for layer in self.layers {
+            // `MICRO` has the collectives of weights alone, as `Writer::write` makes it.
             let passes = if self.policy == Policy::Micro { &layer.passes[2..] } else { &layer.passes[..] };
             for (place, pass) in passes.iter().enumerate() {
                 let computes = self.policy != Policy::Micro && pass.takes > Time::ZERO;
@@ -463,6 +465,7 @@ impl Writer {
             let of = |rank| sizes.group(group, rank);
             let count = (0..sizes.ranks).map(of).max().map_or(0, |last| last + 1);
             trace.groups.resize(trace.groups.len() + count as usize, Vec::new());
+            // If groups are shared, only those of rank 0 get members; the numbers of groups stay.
             for rank in (0..sizes.ranks).filter(|rank| !is_shared || of(*rank) == of(0)) {
                 trace.groups[(first[place] + of(rank)) as usize].push(rank);
             }
@@ -502,6 +505,7 @@ impl Writer {
             let mut exchanged = *last;
             self.collective(rank, layer, inputs, &mut exchanged);
             self.compute(rank, layer, weights.takes, last);
+            // A copy of `last`: nothing in this pass waits for the gradients of weights.
             self.collective(rank, layer, weights, &mut last.clone());
             if exchanged != *last
                 && let (Some(exchanged), Some(computed)) = (exchanged, *last)

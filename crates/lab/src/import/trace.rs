@@ -71,7 +71,9 @@ impl Binary {
         bytes.iter().for_each(|byte| {
             let _ = write!(text, " {byte:02x}");
         });
+        // Eight digits and two spaces come before the first byte.
         let column = 10 + 3 * (start - line);
+        // One line is shown, so that the mark ends with it.
         let last = span.end.clamp(start + 1, line + LINE) - line;
         let end = (9 + 3 * last).min(text.len());
         let source = Source::listing(format!("{}, byte {start}", self.name), text);

@@ -65,6 +65,7 @@ pub fn gains(capacity: f64, kept: f64, size: f64, t_r: f64) -> Result<Gains, Mod
     // AMRT §V eq. 4
     let t_1 = (size - capacity * t_r) / rate + t_r;
     // AMRT §V eq. 5; (C - R) / R = C/R - 1, which is whole where the paper's examples are.
+    // A little less, since floating point may put a whole number slightly above itself.
     let t_min = libm::ceil(1.0 / kept - 1.0 - 1e-9) + t_r;
     // AMRT §V eq. 6
     let t_max = capacity - rate + t_r;
@@ -175,6 +176,7 @@ mod tests {
 
     #[track_caller]
     fn close(found: f64, printed: f64, digits: i32) {
+        // Half a unit of the last printed digit, and a little for the binary form of that.
         let half = 0.5 * libm::pow(10.0, f64::from(-digits)) * 1.001;
         assert!((found - printed).abs() <= half, "{found} is not {printed}");
     }

@@ -60,6 +60,7 @@ impl Gain {
             path: Path::read(table)?,
             sizes: list(&table.need("sizes")?, |i| i.bytes(1))?,
             rate_shares: list(&table.need("rate_shares")?, |i| share(i, f64::MIN_POSITIVE))?,
+            // The least number above 0 stands for an open end of the range.
             loss_shares: list(&table.need("loss_shares")?, |i| share(i, 0.0))?,
             fixed_rate_share: table
                 .get("fixed_rate_share")
@@ -88,6 +89,7 @@ impl Gain {
             let (name, size) = (show_bytes(*bytes), self.packets(*bytes));
             let at_rate = |x: f64| (drawn.gains)(c, x, size, 0.0);
             by_rate.push((name.clone(), points(&self.rate_shares, at_rate)?));
+            // `x` is a part of T_i = size / C.
             let at_loss = |x: f64| (drawn.gains)(c, self.fixed_rate_share, size, x * size / c);
             by_loss.push((name, points(&self.loss_shares, at_loss)?));
         }

@@ -95,6 +95,7 @@ impl L2dctCycle {
         let cases: Vec<&Setting> = self.cases.iter().filter(|case| case.flows == flows).collect();
         let found = cases.iter().map(|case| cycle(case, Form::Approximate)).collect::<Result<Vec<_>, _>>()?;
         let longest = found.iter().map(|cycle| cycle.period).fold(0.0, f64::max);
+        // All curves of a panel span the same time, so that their periods can be compared.
         let curves = cases.iter().zip(&found).map(|(case, cycle)| sawtooth(case, cycle, CYCLES * longest));
         Ok(Panel {
             title: format!("{flows} flow{}", if flows > 1.0 { "s" } else { "" }),
@@ -108,6 +109,7 @@ impl L2dctCycle {
 
 /// A window that grows up to its largest and falls at once, again and again until `end`.
 fn sawtooth(case: &Setting, cycle: &Cycle, end: f64) -> Curve {
+    // The window grows for one more round trip after the queue reached the threshold: marks come back as late.
     let top = case.critical_window() + case.increase;
     let bottom = top - cycle.drop;
     let (mut x, mut y, mut begin) = (Vec::new(), Vec::new(), 0.0);

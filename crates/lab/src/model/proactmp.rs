@@ -38,6 +38,7 @@ pub fn allocations(times: &[f64]) -> Result<Vec<Allocation>, ModelError> {
             _ => 0.0,
         };
         remaining -= credit;
+        // Without an allocation the idle time goes on counting from the last one.
         last = if credit > 0.0 { time } else { last };
         Ok(Allocation { credit, remaining })
     };
@@ -49,6 +50,7 @@ pub fn allocations(times: &[f64]) -> Result<Vec<Allocation>, ModelError> {
 pub fn total(count: u32, span: f64) -> Result<f64, ModelError> {
     check("the packets", "at least 2", count.into(), count >= 2)?;
     check("the span", "from 0 to 2 one-way delays", span, (0.0..=2.0).contains(&span))?;
+    // Cannot divide by zero, since at least two packets arrive.
     let step = span / f64::from(count - 1);
     let times: Vec<f64> = (0..count).map(|n| f64::from(n) * step).collect();
     Ok(allocations(&times)?.iter().map(|a| a.credit).sum())

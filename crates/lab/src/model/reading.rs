@@ -47,6 +47,7 @@ pub fn stored(name: &str, table: &Json) -> Result<Settings, ScenarioError> {
     let mut table = table.clone();
     let kind = KINDS.iter().find(|kind| table["name"] == kind.info.name);
     if let (Some(Kind { info, .. }), Json::Object(map)) = (kind, &mut table) {
+        // Results hold derived values as well, which the reader would refuse as unknown keys.
         map.retain(|key, _| key == "name" || info.keys.iter().any(|known| known.name == key));
     }
     let source = Source::new(name, table.to_string());
@@ -62,6 +63,7 @@ fn node(json: &Json, at: &Origin) -> Option<Node> {
     let value = match json {
         Json::Null => return None,
         Json::Bool(v) => Value::Bool(*v),
+        // Integers first: a float in place of a count would be refused.
         Json::Number(v) => v.as_i64().map(Value::Int).or_else(|| v.as_f64().map(Value::Float))?,
         Json::String(v) => Value::Text(v.clone()),
         Json::Array(items) => Value::List(items.iter().map(|item| node(item, at)).collect::<Option<_>>()?),

@@ -77,6 +77,7 @@ pub fn serve(discipline: Discipline, jobs: &[Job]) -> Result<Schedule, ModelErro
         check("an arrival", "at least 0", arrival, arrival >= 0.0 && arrival.is_finite())?;
         check("a size", "more than 0", size, size > 0.0 && size.is_finite())?;
     }
+    // In proportion to the jobs, since rounding errors are.
     let tiny = NOTHING * jobs.iter().map(|job| job.arrival + job.size).sum::<f64>();
     let mut left: Vec<f64> = jobs.iter().map(|job| job.size).collect();
     let mut finish = vec![f64::NAN; jobs.len()];
@@ -89,6 +90,7 @@ pub fn serve(discipline: Discipline, jobs: &[Job]) -> Result<Schedule, ModelErro
         }
         phases.push(Phase { from: now, to: next, rates });
         now = next;
+        // Several jobs may end at once, of which rounding leaves a little to some.
         for (job, left) in left.iter_mut().enumerate() {
             if *left <= tiny && finish[job].is_nan() {
                 (*left, finish[job]) = (0.0, now);
@@ -122,6 +124,7 @@ fn share(discipline: Discipline, jobs: &[Job], left: &[f64], now: f64) -> Vec<f6
         served.sort_by(|a, b| jobs[*a].arrival.total_cmp(&jobs[*b].arrival));
         served.truncate(1);
     }
+    // All zero while no job is there: the server rests until the next arrival.
     let mut rates = vec![0.0; jobs.len()];
     served.iter().for_each(|i| rates[*i] = 1.0 / served.len() as f64);
     rates
@@ -144,6 +147,7 @@ fn next_change(
         let had = |i: usize| jobs[i].size - left[i];
         let waiting =
             (0..jobs.len()).filter(|i| left[*i] > 0.0 && jobs[*i].arrival <= now && rates[*i] == 0.0);
+        // A gap within rounding would make a phase without any length, again and again.
         let ahead =
             waiting.map(|i| had(i) - had(one)).filter(|gap| *gap > tiny).fold(f64::INFINITY, f64::min);
         next = next.min(now + ahead / rates[one]);
@@ -283,6 +287,7 @@ mod tests {
 
     #[test]
     fn the_server_never_rests_while_there_is_work_and_gives_each_job_its_size() {
+        // Sizes are quarters, which floating point holds exactly, and several jobs arrive at once.
         let jobs: Vec<Job> = (0..40)
             .map(|i| Job { arrival: f64::from(i * 7 % 11), size: 0.25 + f64::from(i * 13 % 17) / 4.0 })
             .collect();

@@ -28,9 +28,11 @@ pub(super) fn write<W: Write>(
     tree: &Tree,
     every: Result<u64, LabError>,
 ) -> Result<(), Failed> {
+    // First, because a run without samples need not say an interval.
     if series.rows() == 0 {
         return Ok(());
     }
+    // At least 1, since it divides.
     let every = every?.max(1);
     let (names, src) = (flows.text("name")?, flows.small("src")?);
     let senders: FxHashMap<&str, u32> = names.iter().flatten().zip(src.values().iter().copied()).collect();
@@ -63,12 +65,14 @@ pub(super) fn write<W: Write>(
         };
         // The last interval of a run is cut short by its end.
         let from = if counter.of_interval { (end - 1) / every * every } else { end };
+        // Intervals without a delivery have no row for a flow that is over: its counter has to fall.
         if let Some(until) = counter.until.filter(|until| counter.falls && *until < from) {
             trace.count(counter.track, nanoseconds(until), 0.0)?;
         }
         trace.count(counter.track, nanoseconds(from), values.value(row))?;
         counter.until = Some(end);
     }
+    // In order of tracks: the order of a map would vary the file.
     let mut rest: Vec<&Counter> = counters.values().filter(|counter| counter.falls).collect();
     rest.sort_unstable_by_key(|counter| counter.track);
     for counter in rest {

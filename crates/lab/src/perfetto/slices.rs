@@ -169,6 +169,7 @@ impl<'w, W: Write> Slices<'w, W> {
             edges.iter().filter_map(|(from, to)| Some((*numbers.get(from)?, *numbers.get(to)?))).collect();
         let ranks = ranks(items.len(), &edges);
         let mut order: Vec<usize> = (0..items.len()).collect();
+        // The position last, so that equal items keep one order in every run.
         order.sort_by_key(|item| (items[*item].start, ranks[*item], *item));
         let tracks = tracks(trace, &items, &order)?;
         let (mut out, mut into) =
@@ -231,6 +232,7 @@ fn ranks(slices: usize, edges: &[(usize, usize)]) -> Vec<u32> {
         next[from].push(to);
         left[to] += 1;
     }
+    // Ranks do not depend on the order in which these are taken.
     let mut ready: Vec<usize> = (0..slices).filter(|slice| left[*slice] == 0).collect();
     while let Some(slice) = ready.pop() {
         for &to in &next[slice] {
@@ -259,6 +261,7 @@ fn tracks<W: Write>(trace: &mut Writer<W>, items: &[Item], order: &[usize]) -> R
         let item = &items[number];
         let start = nanoseconds(item.start);
         let pool = pools.entry(item.lane).or_default();
+        // The lowest free track is taken, so that there are as few as possible.
         while let Some(Reverse((_, track))) = pool.taken.peek().copied().filter(|one| one.0.0 <= start) {
             pool.taken.pop();
             pool.free.push(Reverse(track));
@@ -276,5 +279,6 @@ fn tracks<W: Write>(trace: &mut Writer<W>, items: &[Item], order: &[usize]) -> R
         }
         chosen[number] = Some(pool.made[place]);
     }
+    // Each has one: `order` holds every slice.
     Ok(chosen.into_iter().flatten().collect())
 }

@@ -22,6 +22,7 @@ impl Table {
         let columns = schema.fields().iter().zip(batch.columns()).map(|(field, array)| column(field, array));
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
         let field = |(field, column): (&Arc<Field>, &Column)| {
+            // Large and view texts become plain ones.
             field.as_ref().clone().with_data_type(column.data_type())
         };
         let fields: Vec<Field> = schema.fields().iter().zip(&columns).map(field).collect();

@@ -224,6 +224,7 @@ pub const ROUNDS: &[Number<OfRounds>] = &[
 /// The numbers of rounds, and which of them are bounds.
 fn round_numbers(rounds: &BTreeMap<u32, Round>, end: Time, within: Option<Time>) -> Json {
     let times = Sample::of(rounds.values().map(|round| round.took(end)));
+    // Where none ended, each open one counts.
     let longest = times.largest_known().unwrap_or(-1.0);
     let mut since: BTreeMap<u32, Time> = BTreeMap::new();
     for round in rounds.values() {
@@ -234,7 +235,8 @@ fn round_numbers(rounds: &BTreeMap<u32, Round>, end: Time, within: Option<Time>)
             *first = (*first).min(start);
         }
     }
-    let all = since.values().max().map(|since_all| (since.len() as u64, as_seconds(*since_all)));
+    // All of them wait only since the last one began to.
+    let all = since.values().max().map(|since_all| (since.len() as u64, seconds(*since_all)));
     let missed = within.and_then(|within| {
         let late = |took: Took| took.least() > as_seconds(within);
         missed(rounds.values().map(|round| (round.took(end), late(round.took(end)))))
@@ -256,6 +258,7 @@ struct Link {
 
 impl Link {
     fn excess(&self) -> f64 {
+        // As floating point, since a flow may be faster than its ideal: links may become faster during a run.
         ((self.finish - self.notice - self.start).0 as f64 - self.least.0 as f64) * 1e-12
     }
 }
@@ -431,6 +434,7 @@ fn path(graph: &Graph, resolved: &Resolved, outcome: &Outcome, nodes: &[u32]) ->
         nodes.iter().map(|node| Some((end(graph, outcome, *node)?, *node))).collect::<Option<_>>()?;
     // Among several that end in one instant, the first of them.
     let (mut finish, mut at) =
+        // Reversed, since the last of equals is taken.
         ends.iter().copied().max_by_key(|(end, node)| (*end, std::cmp::Reverse(*node)))?;
     let causes = graph.causes();
     let turns = turns(graph, outcome);
@@ -467,6 +471,7 @@ type Turns = FxHashMap<(Option<u32>, u16), BTreeMap<Time, u32>>;
 fn turns(graph: &Graph, outcome: &Outcome) -> Turns {
     let mut turns = Turns::default();
     for (number, (step, record)) in (0..).zip(graph.steps().iter().zip(&outcome.steps)) {
+        // A step without a duration never makes another one wait.
         if let (Some(processor), Some(finish)) = (step.processor, record.finish)
             && step.takes > Time::ZERO
         {

@@ -16,6 +16,7 @@ pub(super) fn labels(transports: &[TransportSpec], stacks: &[Option<Kernel>]) ->
         }
         let named =
             |(number, other): &(usize, &TransportSpec)| other.name == one.name && stack(*number).is_none();
+        // Transports of the kernel do not count: their labels have names of their own.
         let alone = transports.iter().enumerate().filter(named).count() == 1;
         if alone || one.params.is_empty() {
             return one.name.clone();

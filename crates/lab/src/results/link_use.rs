@@ -11,6 +11,7 @@ pub(super) fn link_use(setup: &Setup, network: &Network, outcome: &Outcome) -> O
     let loaded = Loaded::of(loads, network)?;
     let rate = |link: usize| network.links()[link].spec.rate.bps() as f64;
     let reached =
+        // A time without length would divide by zero.
         outcome.arrivals.as_ref().filter(|arrivals| arrivals.end > arrivals.middle).map(|arrivals| {
             let length = (arrivals.end - arrivals.middle).0 as f64;
             let busy = |link: usize| arrivals.busy[link].0 as f64 / length;

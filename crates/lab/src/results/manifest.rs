@@ -106,6 +106,7 @@ fn figures(report: &Json) -> Vec<Json> {
 }
 
 fn machine() -> Json {
+    // Systems without /proc leave these out.
     let line = |path: &str| std::fs::read_to_string(path).ok().map(|t| t.trim().to_string());
     let cpu = line("/proc/cpuinfo").and_then(|text| {
         let model = text.lines().find(|l| l.starts_with("model name"))?;

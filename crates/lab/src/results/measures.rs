@@ -30,6 +30,7 @@ pub(super) struct Measured {
 
 /// Jain's index over the mean throughputs of those that ended.
 pub(super) fn fairness(measured: &[Measured]) -> Option<f64> {
+    // A flow without a duration has no throughput.
     let moved = measured.iter().filter(|m| !m.fct.is_open() && m.fct.least() > 0.0);
     let throughputs: Vec<f64> = moved.map(|m| 8.0 * m.bytes as f64 / m.fct.least()).collect();
     jain(&throughputs)
@@ -51,7 +52,8 @@ pub(super) fn slowdown(record: &FlowRecord, fct: Took) -> Option<Took> {
     match fct {
         Took::Ended(_) => record.slowdown().map(Took::Ended),
         Took::Open(open) => {
-            (record.ideal > Time::ZERO).then(|| Took::Open((open / as_seconds(record.ideal)).max(1.0)))
+            // At least 1, since it cannot end in less than its ideal.
+            (record.ideal > Time::ZERO).then(|| Took::Open((open / seconds(record.ideal)).max(1.0)))
         }
     }
 }
@@ -189,9 +191,11 @@ pub(super) fn deadlines(flows: &Flows<'_>, warmup: Time, end: Time) -> Option<Fo
         let deadline = start.saturating_add(after);
         match record.finish {
             Some(finish) => missed += u64::from(finish > deadline),
+            // It was stopped while the deadline was still to come, and so neither met nor missed it.
             None if flow.stop.is_some_and(|stop| stop < deadline) && record.state == FlowState::Stopped => {
                 continue;
             }
+            // A failed flow will not make it, whatever the time.
             None if deadline <= end || record.state == FlowState::Failed => missed += 1,
             None => unknown += 1,
         }

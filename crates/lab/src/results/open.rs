@@ -59,6 +59,7 @@ pub(super) fn took(record: &FlowRecord, warmup: Time, end: Time) -> Option<Took>
     if let Some(open) = open_for(record, end) {
         return Some(Took::Open(as_seconds(open)));
     }
+    // Only flows that ended: an open one counts even if it began in the warm-up, as it hangs.
     let is_late = record.start.is_some_and(|start| start >= warmup);
     let fct = record.fct().filter(|_| is_late && record.state == FlowState::Done)?;
     Some(Took::Ended(as_seconds(fct)))

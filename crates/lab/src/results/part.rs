@@ -98,6 +98,7 @@ impl<'a> Run<'a> {
         let records: Vec<&TransportRecord> =
             own.iter().filter_map(|&number| outcome.by_transport.get(number)).collect();
         let known = |of: fn(&TransportRecord) -> Option<u64>| {
+            // The sum of no records would be 0 and not unknown.
             records.iter().map(|record| of(record)).sum::<Option<u64>>().filter(|_| !records.is_empty())
         };
         let trips = RoundTrips::together(records.iter().filter_map(|record| record.round_trips.as_ref()));
@@ -187,6 +188,7 @@ fn known_times(flows: &[(&FlowSpec, &FlowRecord)], warmup: Time, end: Time) -> S
 
 /// The link with the most busy time; the first of them when several tie.
 fn busiest<'a>(links: &[&'a LinkRecord]) -> Option<&'a LinkRecord> {
+    // Two steps, since `max_by_key` would take the last of equals.
     let most = links.iter().map(|l| l.busy).max()?;
     links.iter().find(|l| l.busy == most).copied()
 }

@@ -37,6 +37,7 @@ pub fn gauges() -> Vec<GaugeField> {
     let mut found: Vec<GaugeField> = Vec::new();
     for (owner, infos) in machines.chain(headway_fabric::registry::GAUGES.iter().copied()).chain(kernel) {
         for info in infos {
+            // Transports share gauges, which have one declaration, as a test below checks.
             match found.iter_mut().find(|gauge| gauge.field.name == info.name) {
                 Some(gauge) => gauge.owners.push(owner),
                 None => found.push(GaugeField { field: Field::gauge(info), owners: vec![owner] }),

@@ -29,6 +29,7 @@ pub fn equal_count(n: usize, bins: usize, same: impl Fn(usize) -> bool) -> Vec<u
     let mut bounds = vec![0];
     for bin in 1..=bins {
         let mut bound = n * bin / bins;
+        // Equal sizes in two bins would make their difference one of chance.
         while bound > 0 && bound < n && same(bound) {
             bound += 1;
         }

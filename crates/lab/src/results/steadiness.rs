@@ -49,6 +49,7 @@ impl Arrivals {
             length: network.and_then(|network| setup.run_length_in(network)),
             halves: mean_slowdown(&began[first..middle], outcome.end)
                 .zip(mean_slowdown(&began[middle..], outcome.end)),
+            // Enough messages for two halves.
             growth: if began.len() - first < 2 * LEAST { None } else { growth(&began, middle) },
         })
     }

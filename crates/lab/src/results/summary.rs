@@ -244,6 +244,7 @@ pub fn summarise(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> (Json
     let spec = &resolved.spec;
     // Entries that load links declare their nominal load.
     let loads = setup.traffic.iter().any(|entry| entry.pattern.nominal_load().is_some());
+    // Built only where it is needed: it takes longer than the numbers.
     let network = if loads { Network::build(&setup.topology.spec, &setup.fabric).ok() } else { None };
     let run = Run::new(spec, setup, network.as_ref(), outcome);
     let arrivals = Arrivals::of(resolved, setup, network.as_ref(), outcome);

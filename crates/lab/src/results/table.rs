@@ -33,6 +33,7 @@ impl Table {
             if column.valid().is_some() && !field.is_nullable() {
                 return wrong(format!("{name} lacks values"));
             }
+            // Arrow's offsets of text are signed numbers of 32 bits.
             if let Column::Text(column) = column
                 && i32::try_from(column.text.len()).is_err()
             {
@@ -165,6 +166,7 @@ impl Column {
 type Valid = Option<Arc<Vec<bool>>>;
 
 fn gaps(valid: Vec<bool>) -> Valid {
+    // As in Arrow, a column without gaps has no such list.
     valid.contains(&false).then(|| Arc::new(valid))
 }
 

@@ -99,6 +99,7 @@ pub fn links(outcome: &Outcome) -> Result<Table, ArrowError> {
     put("dequeued", count(&|l| l.counters.dequeued));
     put("waiting", count(&|l| l.counters.enqueued - l.counters.dequeued));
     put("drops", count(&|l| l.counters.drops()));
+    // `ALL` has the order of the counters.
     for (number, reason) in DropReason::ALL.iter().enumerate() {
         put(&format!("drops_{}", reason.name()), count(&|l| l.counters.dropped[number]));
     }

@@ -19,6 +19,7 @@ pub(super) fn busiest_links(resolved: &Resolved, setup: &Setup, outcome: &Outcom
         let kind = setup.traffic.get(entry).map(|traffic| traffic.kind);
         json!({ "entry": entry, "kind": kind, "bytes": bytes, "share": *bytes as f64 / all as f64 })
     };
+    // Shares of nothing would divide by zero.
     let told = links.iter().take(MOST).filter(|(bytes, _)| *bytes > 0).map(|(bytes, link)| {
         let entries = link.volumes.iter().enumerate().map(|one| of_entry(one, *bytes));
         json!({ "link": link.name, "bytes": bytes, "entries": entries.collect::<Vec<_>>() })

@@ -19,9 +19,11 @@ const CHECKSUMS: &str = "SHA256SUMS";
 pub fn prepare(dir: &Path) -> Result<(), LabError> {
     std::fs::create_dir_all(dir).map_err(|e| unwritable(dir, &e))?;
     let probe = dir.join(".headway-probe");
+    // Before the run, which may take hours that would be lost.
     std::fs::write(&probe, b"")
         .and_then(|()| std::fs::remove_file(&probe))
         .map_err(|e| unwritable(dir, &e))?;
+    // The manifest first, since a directory with one is complete. The last three are not written by every run.
     for stale in ["manifest.json", CHECKSUMS, "flows.csv", "steps.parquet", "edges.parquet"] {
         match std::fs::remove_file(dir.join(stale)) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
@@ -51,6 +53,7 @@ pub fn write(to: Directory<'_>, output: &RunOutput, csv: bool) -> Result<(), Lab
         one("flows.csv", &|file| csv_to(file, &output.flows))?.place()?;
     }
     one("summary.json", &|file| json_to(file, &output.summary))?.place()?;
+    // Written before the checksums, which cover it, and put in its place after them.
     let manifest = one("manifest.json", &|file| json_to(file, &output.manifest))?;
     Part::write(&dir.join(CHECKSUMS), &|file| Ok(file.write_all(sums.as_bytes())?))?.place()?;
     manifest.place()
@@ -141,6 +144,7 @@ fn cell(column: &Column, row: usize) -> String {
         Column::UInt16(numbers) => numbers.get(row).map(|number| number.to_string()),
         Column::UInt32(numbers) => numbers.get(row).map(|number| number.to_string()),
         Column::UInt64(numbers) => numbers.get(row).map(|number| number.to_string()),
+        // The shortest text that reads back as the same number.
         Column::Float64(numbers) => numbers.get(row).map(|number| format!("{number:?}")),
         Column::Text(text) => text.get(row).map(quoted),
     };

@@ -32,6 +32,7 @@ impl Kind {
             (None, Some(_)) => Kind::Change,
             (Some((one, item)), Some((other, _))) => return Err(mixed(item, one, other)),
         };
+        // Keys about packets are checked against the one kind that is there: mixtures of the two are refused above.
         let (own, item) = down.or(change).unzip();
         if let (Some(own), Some(item), Some((other, _))) = (own, item, first(&PACKETS)) {
             return Err(mixed(&item, own, other));
@@ -77,6 +78,7 @@ fn down(table: &Reader<'_>, known: &Known<'_>) -> Read<Down> {
     let until = end(table, "up_at", at)?;
     let converge = match table.get("converge") {
         None => Time::ZERO,
+        // Before it is read as a time, which would refuse the word.
         Some(item) if item.text().is_ok_and(|word| word == "never") => Time::MAX,
         Some(item) => item.time()?,
     };

@@ -29,6 +29,7 @@ fn one(table: &Reader<'_>, known: &Known<'_>) -> Read<FaultSpec> {
         Some(item) => choice(&item, known)?,
     };
     let kind = table.get("kind").map(|i| kind(&i)).transpose()?;
+    // Alone it would look like a table without any fault.
     if table.get("dark_until").is_some() {
         table.need("dark_from")?;
     }
@@ -102,6 +103,7 @@ fn chances(table: &Reader<'_>) -> Read<Fault> {
     for (item, share) in items.iter().zip(&mut shares) {
         let Some(item) = item else { continue };
         *share = item.number()?;
+        // Written so that NaN is refused, too.
         if !(0.0..=1.0).contains(share) {
             return Err(item.range("a probability, from 0 to 1", *share));
         }

@@ -59,6 +59,7 @@ pub(super) fn read(table: &Reader<'_>) -> Result<Hosts, ScenarioError> {
 /// The queue in front of a host's link.
 fn queue(table: &Reader<'_>, costs: &HostCosts) -> Result<Option<Limit>, ScenarioError> {
     let buffer = table.get("buffer");
+    // Both are looked up even if one is an error: keys that were never asked for are reported as unknown.
     let queue = table.get("queue");
     let fifo = queue.as_ref().map_or(Ok(0), |item| item.choice(&["none", "fifo"]))? == 1;
     let Some(item) = queue.filter(|_| fifo) else {
@@ -66,6 +67,7 @@ fn queue(table: &Reader<'_>, costs: &HostCosts) -> Result<Option<Limit>, Scenari
         let unused = buffer.map(|item| item.fail(Problem::UnusedKey { key: "buffer".into(), table }));
         return unused.map_or(Ok(None), Err);
     };
+    // A burst is prepared while the wire is busy with the one before; a queue in between would take its place.
     if !costs.is_free() {
         let text = "hosts whose processors or interfaces take time have no `queue`".into();
         return Err(item.fail(Problem::Contradiction(text)).help("leave out either the costs or the queue"));
@@ -98,6 +100,7 @@ impl Hosts {
 impl Setup {
     /// Timing noise where there is too much of it, or none where it is needed.
     pub(super) fn timing_warnings(&self) -> Vec<String> {
+        // The error of a network that cannot be built is reported where it is used.
         let Ok(network) = Network::build(&self.topology.spec, &self.fabric) else { return Vec::new() };
         let noise =
             if self.hosts.jitter > Time::ZERO { self.long_jitter(&network) } else { self.lock_out(&network) };
@@ -149,15 +152,18 @@ impl Setup {
             let (src, dst) = network.pair(flow.src, flow.dst)?;
             let path = network.links_between(src, dst)?;
             // A slower link on the way has the queue; where switches choose, flows may meet at their receiver only.
+            // Lock-out needs arrivals that are exactly as far apart as departures, so equal rates.
             if path.iter().map(rate).min() < Some(rate(&src)) {
                 continue;
             }
+            // The sender's own link is never shared with another host.
             let shared = if self.has_many_paths() { path.len() - 1 } else { 1 };
             for link in path.into_iter().skip(shared).filter(|link| rate(link) == rate(&src)) {
                 sharing.entry(link).or_default().insert(flow.src);
             }
         }
         let crowded = |(link, hosts): (&u32, &FxHashSet<u32>)| (hosts.len() > 1).then_some(*link);
+        // The lowest number, so that the warning does not depend on the order of a map.
         let link = sharing.iter().filter_map(crowded).min()?;
         let name = network.link_names().swap_remove(link as usize);
         Some(format!(
@@ -175,6 +181,7 @@ impl Setup {
         };
         self.traffic.iter().flat_map(move |entry| {
             let mut made = Made::default();
+            // Random flows are not in step, and making millions of them for a warning takes too long.
             if !entry.pattern.is_spread() && entry.expected_flows(hosts) <= LOOKED_AT {
                 entry.generate(0, 0, hosts, &mut made);
             }

@@ -89,7 +89,7 @@ impl Scenario {
             if idle.is_empty() {
                 return Ok(Vec::new());
             }
-            // No point changes keys that only sweeps read.
+            // The first point checks keys that only sweeps read: no point changes those.
             let root = match nth {
                 0 => self.request.tree(&sets, point)?,
                 _ => self.request.tree_of_point(&sets, point)?,
@@ -126,6 +126,7 @@ fn is_first_seed(plan: &Plan, set: &Override) -> bool {
 
 /// True if a value is still the one that was given.
 fn is_left(root: &Table, set: &Override) -> bool {
+    // By its source and not by its value: a sweep may set the same value again.
     overrides::find(root, &set.path).is_some_and(|node| Arc::ptr_eq(&node.at.source, &set.node.at.source))
 }
 

@@ -101,6 +101,7 @@ impl Request {
     /// The same with further overrides, which come last.
     pub(crate) fn load_with(&self, further: &[Override]) -> Result<Scenario, ScenarioError> {
         let (mut root, at) = self.document()?;
+        // From the text, before anything changes it.
         let written = plan::written_scales(&root);
         let sets = self.overrides()?;
         self.apply(&mut root, &sets, further)?;
@@ -131,12 +132,14 @@ impl Request {
 
     /// The tree at the scale, without keys that only sweeps read.
     fn base(&self) -> Result<&(Table, Origin), ScenarioError> {
+        // Not by `get_or_init` alone, since computing it may fail.
         if let Some(found) = self.base.get() {
             return Ok(found);
         }
         let (mut root, at) = self.document()?;
         let scale = plan::scale(&root, self.scale.as_deref())?;
         overrides::apply_all(&mut root, &scale)?;
+        // After the scale, which may set keys in these tables.
         root.entries.retain(|entry| !OF_SWEEPS.contains(&entry.key.as_str()));
         Ok(self.base.get_or_init(|| (root, at)))
     }
@@ -144,6 +147,7 @@ impl Request {
     /// The text as a tree.
     fn document(&self) -> Result<(Table, Origin), ScenarioError> {
         let document = parse::document(&self.source)?;
+        // An empty file is likely a mistake, unless overrides make up the whole scenario.
         match document.value {
             Value::Table(root) if root.entries.is_empty() && self.sets.is_empty() => {
                 let problem = Problem::Contradiction("the scenario is empty".into());
@@ -191,12 +195,14 @@ impl Request {
     /// The same with further overrides, which come last.
     pub(crate) fn with_sets(&self, further: &[String]) -> Request {
         let further = further.iter().map(|set| set.as_str().into());
+        // `base` stays, which holds the tree before any override.
         Request { sets: self.sets.iter().cloned().chain(further).collect(), ..self.clone() }
     }
 
     /// All that is needed to load it again, from anywhere.
     #[allow(clippy::disallowed_methods, reason = "a relative folder is one of this process")]
     pub(crate) fn to_json(&self) -> serde_json::Value {
+        // Absolute: it may be loaded again from another working directory.
         let folder = std::path::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone());
         serde_json::json!({ "name": self.name, "folder": folder, "text": self.source.text, "sets": self.sets.iter().map(|set| &**set).collect::<Vec<&str>>(),
             "scale": self.scale })
@@ -204,12 +210,14 @@ impl Request {
 
     /// The same scenario at another scale.
     pub(crate) fn at_scale(&self, scale: &str) -> Request {
+        // The tree of `base` is of the old scale.
         Request { scale: Some(scale.into()), base: Arc::default(), ..self.clone() }
     }
 
     /// The scenario that a tree holds; `plan` is its variation, if that is no longer in the tree.
     fn read(&self, root: &Table, at: &Origin, plan: Option<&plan::Plan>) -> Result<Scenario, ScenarioError> {
         let table = Reader::root(root, at, "the scenario");
+        // First of all, so that a misspelt table is reported as such and not as one that is missing.
         table.refuse_unknown(&[ABOUT_KEYS, SETUP_KEYS].concat())?;
         let text = |key: &str| table.get(key).map_or(Ok(""), |i| i.text()).map(str::to_string);
         let about = About {
@@ -218,6 +226,7 @@ impl Request {
             description: text("description")?,
             paper: text("paper")?,
         };
+        // TOML's integers have a sign.
         let seed = table.get("seed").map_or(Ok(1), |i| i.int(0, i64::MAX as u64))?;
         let report = match table.get("report") {
             Some(item) => item.table().map(|_| item.value().to_json())?,
@@ -242,6 +251,7 @@ impl Request {
         };
         match setup {
             Some(_) => table.finish(&[], None)?,
+            // Keys of a network are named in the error: without one they would have no effect.
             None => table.finish(SETUP_KEYS, Some("a model and no [topology]".into()))?,
         }
         let request = self.clone();
@@ -298,6 +308,7 @@ fn read_setup(
         Some(item) => item.bytes(1)?,
         None => physical_memory().unwrap_or(DEFAULT_MEMORY),
     };
+    // Before anything is made in proportion to the network.
     super::memory::check_network(&topology, memory_limit)?;
     let own_item = table.get("transport");
     let own = own_item.as_ref().map(|item| fabric::transport(item, foreign)).transpose()?;
@@ -331,6 +342,7 @@ fn read_setup(
     }
     let traffic::Context { transports, notes, facts, .. } = context;
     let (transports, mut notes, facts) = (transports.into_inner(), notes.into_inner(), facts.into_inner());
+    // First what the topology assumes, which is read first.
     notes.splice(0..0, topology.notes.iter().cloned());
     let mut said = rustc_hash::FxHashSet::default();
     notes.retain(|note| said.insert(note.clone()));
@@ -354,6 +366,7 @@ fn read_setup(
     let until = table.get("until").map_or(Ok(0), |i| i.choice(&UNTIL.map(|(_, name)| name)))?;
     let warmup_item = table.get("warmup");
     let warmup = warmup_item.as_ref().map_or(Ok(Time::ZERO), |i| i.time())?;
+    // Nothing would be left to measure.
     if let Some(item) = warmup_item.filter(|_| warmup >= stop) {
         return Err(item.range(format!("shorter than the run, {stop}"), warmup));
     }
@@ -387,6 +400,7 @@ fn read_setup(
     if let Some(item) = fabric_table.as_ref().and_then(|table| table.get("pfc")) {
         check_lossless(&setup).map_err(|error| fabric::no_pfc(&item, &error))?;
     }
+    // Again: samples and faults are known only now.
     setup.check_memory()?;
     Ok(setup)
 }
@@ -442,6 +456,7 @@ fn check_paths(setup: &Setup) -> Result<(), ScenarioError> {
     for flow in flows {
         let (Some(path), Some(at)) = (flow.spec.path, &flow.path_at) else { continue };
         let built = || Network::build(&setup.topology.spec, &setup.fabric).ok();
+        // Built for the first flow with a path number, and not for scenarios without any.
         let Some(network) = network.get_or_insert_with(built) else { return Ok(()) };
         let (src, dst) = (flow.spec.src, flow.spec.dst);
         let paths = network.paths(src, dst);
@@ -470,6 +485,7 @@ fn read_links(table: &Reader<'_>, setup: &mut Setup) -> Result<(), ScenarioError
     let known = topology::link_choice::Known { links: &names, switches: &switches };
     let mut faults =
         table.get("fault").map(|i| super::faults::read(&i, &known)).transpose()?.unwrap_or_default();
+    // Losses that a file states for its links are faults like those of the scenario.
     faults.extend(setup.topology.losses.iter().map(|(links, loss)| FaultSpec {
         links: LinkChoice::Some(links.clone()),
         kind: None,
@@ -502,6 +518,7 @@ fn read_start(table: &Reader<'_>) -> Result<Start, ScenarioError> {
 #[allow(clippy::disallowed_methods, reason = "a limit of this machine, not part of any run")]
 fn physical_memory() -> Option<u64> {
     let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    // Without a limit the file has the word `max`, which is no number and so does not count.
     let container = container.and_then(|text| text.trim().parse::<u64>().ok());
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find(|l| l.starts_with("MemTotal:"))?;

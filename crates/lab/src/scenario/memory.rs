@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 /// Memory of the network alone, before anything is made for its hosts.
 pub(super) fn check_network(topology: &Topology, limit: u64) -> Result<(), ScenarioError> {
+    // The least that any scenario takes: buffers, routing and transports are not read yet.
     let least = Limit::Packets(1);
     let fabric = FabricSpec {
         discipline: String::new(),
@@ -133,6 +134,7 @@ impl Setup {
         let (at_once, packets_at_once) = (at_once.ceil() as u64, packets_at_once.ceil() as u64);
         let edges = self.traffic.iter().map(|e| e.expected_edges(self.topology.hosts)).sum::<f64>() as u64;
         let receivers = self.traffic.iter().map(|e| e.receivers(self.topology.hosts)).sum::<u64>();
+        // Entries may have receivers in common.
         let receivers = receivers.min(u64::from(self.topology.hosts));
         let credits = *self.credits.get_or_init(|| self.credits(total));
         headway_network::Flows {
@@ -209,6 +211,7 @@ fn network_too_big(topology: &Topology, estimate: &Estimate, limit: u64) -> Scen
 fn samples_too_big(sample: &Sample, stop: Time, estimate: &Estimate, limit: u64) -> ScenarioError {
     let rest = estimate.memory_bytes.saturating_sub(estimate.sample_bytes);
     let intervals = stop.0 / sample.every.0.max(1) + 1;
+    // At least 1, since it divides.
     let per_interval = (estimate.sample_bytes / intervals).max(1);
     let room = limit.saturating_sub(rest) / per_interval;
     let what = format!("samples up to {stop} take {}", quantity::show_bytes(estimate.sample_bytes));

@@ -241,12 +241,14 @@ impl Scenario {
         let mut hash = sha2::Sha256::new();
         hash.update(format!("{VERSION} {EPOCH}\n"));
         for name in self.setup.as_ref().map(Setup::transport_names).unwrap_or_default() {
-            match headway_transport::registry::find_entry(name) {
+            match headway_transport::registry::find(name) {
+                // Revision 0 adds nothing, so that transports without revisions keep their digests.
                 Some(entry) if entry.revision > 0 => hash.update(format!("{name} {}\n", entry.revision)),
                 _ => {}
             }
         }
         hash.update(Json::Object(self.identity()).to_string().as_bytes());
+        // 128 bits are enough that no two runs share a name by chance.
         files::hex(&hash.finalize()[..16])
     }
 
@@ -256,6 +258,7 @@ impl Scenario {
         self.check_scales()?;
         let points = self.listed_points();
         // The seeds of one combination stand together, and differ in random draws alone.
+        // `max(1)`, since `step_by` panics at 0.
         for point in points.iter().step_by(self.plan.seeds.count().max(1)) {
             self.request.load_point(self, &point.overrides)?;
         }
@@ -289,6 +292,7 @@ impl Scenario {
 impl Setup {
     fn describe(&self, map: &mut Map<String, Json>) {
         let mut put = |key: &str, value: Json| map.insert(key.into(), value);
+        // `identity` puts another value here for digests.
         put("stop", if self.stop == Time::MAX { Json::Null } else { self.stop.to_string().into() });
         // The usual value is left out, so that runs of older scenarios keep their digests.
         if let Some((_, name)) = load::UNTIL.iter().find(|(u, _)| *u == self.until && *u != Until::Received) {
@@ -299,6 +303,7 @@ impl Setup {
         put("topology", self.topology.to_json());
         put("fabric", fabric::fabric_json(&self.fabric));
         put("transport", self.transport_json(&self.transports[0]));
+        // Left out for one transport, which keeps the digests of older scenarios.
         if self.transports.len() > 1 {
             put("transports", self.transports.iter().map(|t| self.transport_json(t)).collect());
         }
@@ -318,6 +323,7 @@ impl Setup {
             fabric: self.fabric.clone(),
             transports: self.transports.clone(),
             flows,
+            // `resolve` sets it: the seed changes from point to point.
             seed: 0,
             stop: self.stop,
             sample: self.sample.as_ref().map(|s| SampleSpec {
@@ -384,6 +390,7 @@ impl Setup {
         let mut spec = RunSpec { seed, graph: graph.map(Arc::new), ..self.spec(specs, sampled) };
         if let Some(sample) = &mut spec.sample {
             if self.sample.as_ref().is_some_and(|asked| asked.volumes) {
+                // Flows are in the order of their entries (`made`).
                 let first = |entry: usize| entries.partition_point(|other| *other < entry) as u32;
                 sample.volumes = (0..self.traffic.len()).map(first).collect();
             }
@@ -410,6 +417,7 @@ impl Setup {
     /// Ports that cannot hold a full packet of data.
     fn tiny_buffer(&self) -> Option<String> {
         let full = self.fabric.sizes.full_wire();
+        // Machines send from hosts without a queue, so that their ports need no room.
         let some = self.fabric.at.iter().filter(|at| at.ports != PortChoice::Hosts);
         let mut buffers = std::iter::once(self.fabric.buffer).chain(some.map(|at| at.buffer));
         buffers.find(|buffer| !buffer.data.admits(0, 0, full)).map(|buffer| {
@@ -518,6 +526,7 @@ impl Setup {
 
     /// Names of flows: their own, or their number.
     fn names(&self, flows: &[Flow]) -> Result<(Vec<String>, FxHashMap<String, u32>), ScenarioError> {
+        // All names come first: a number may be the name of a later flow.
         let mut positions: FxHashMap<String, u32> = FxHashMap::default();
         for (position, flow) in flows.iter().enumerate() {
             let Some(name) = &flow.name else { continue };
@@ -538,6 +547,7 @@ impl Setup {
                     let number = position.to_string();
                     // Another flow may already have this number as its name.
                     let name = if positions.contains_key(&number) { format!("#{number}") } else { number };
+                    // There may be millions of flows, which take memory only where samples name some of them.
                     if lookup {
                         positions.insert(name.clone(), position as u32);
                     }
@@ -563,6 +573,7 @@ impl Setup {
         };
         let (entry, text) = match error {
             GraphError::Cycle(nodes) => {
+                // The error stands at the first flow of the circle: any would do.
                 let names: Vec<String> = nodes.iter().map(name_of).collect();
                 (nodes.first().map_or(0, entry_of), traffic::waiting::cycle(&names))
             }
@@ -586,6 +597,7 @@ fn find_flows(
     let find = |(name, at): &(String, Origin)| {
         positions.get(name).copied().ok_or_else(|| {
             let mut known: Vec<&str> = positions.keys().map(String::as_str).collect();
+            // Of names that are equally near, the suggestion is the same in every run.
             known.sort_unstable();
             let problem = Problem::NoSuchName { what: "flow", name: name.clone() };
             ScenarioError::new(problem, at).maybe_help(names::name_suggestion(name, known))

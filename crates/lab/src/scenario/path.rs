@@ -51,6 +51,7 @@ impl Scenario {
         let way = |(number, flow): (usize, &FlowSpec)| {
             let ends = || {
                 let path = network.links_between(flow.src, flow.dst).unwrap_or_default();
+                // Packets may take several paths, but all leave and arrive by the hosts' own links.
                 path.first().into_iter().chain(path.last()).copied().collect()
             };
             let links = ideals.path(number).unwrap_or_else(ends);
@@ -68,6 +69,7 @@ impl Scenario {
         let mut longest: Option<(Time, u32, u32)> = None;
         for flow in setup.flows(self.seed) {
             let hosts = (flow.spec.src, flow.spec.dst);
+            // Equal pairs take the same path: each is computed once.
             if seen.len() < LOOKED_AT && seen.insert(hosts) {
                 let Some((src, dst)) = network.pair(hosts.0, hosts.1) else { continue };
                 let round_trip = network.path(src, dst).base_rtt;

@@ -108,6 +108,7 @@ impl Point {
 pub fn scale(root: &Table, chosen: Option<&str>) -> Result<Vec<Override>, ScenarioError> {
     let scales = changes(root, "scale")?;
     if let Some(Entry { node: Node { value: Value::Table(table), .. }, .. }) = root.get("scale") {
+        // All names are checked even if no scale is chosen: a misspelt table would never be used.
         table.entries.iter().try_for_each(|e| known_scale(&e.key, &e.key_at))?;
     }
     let Some(chosen) = chosen else { return Ok(Vec::new()) };
@@ -159,6 +160,7 @@ pub fn read(root: &Table, table: Option<&Reader<'_>>, seed: u64) -> Result<Plan,
             item.fail(Problem::Contradiction("`seed` and `seeds` both list the seeds of the sweep".into()))
         );
     }
+    // A number would mean one seed by this name and a count by the other, so that only a list is allowed.
     if let Some(item) = &seed_list {
         item.list()?;
     }
@@ -195,6 +197,7 @@ pub fn read(root: &Table, table: Option<&Reader<'_>>, seed: u64) -> Result<Plan,
     plan.axes = axes.into();
     let points =
         plan.axes.iter().map(|a| a.values.len()).chain([plan.seeds.count(), plan.variants.len().max(1)]);
+    // Saturating: the product of a few long lists overflows.
     if points.fold(1, usize::saturating_mul) > MOST_POINTS {
         let problem = Problem::Contradiction(format!("the sweep has more than {MOST_POINTS} points"));
         return Err(ScenarioError::new(problem, table.at()));
@@ -262,6 +265,7 @@ impl Plan {
     fn point(&self, position: usize, transport: &str, short: &[String]) -> Point {
         let (mut rest, seed) = (position / self.seeds.count(), self.seeds.nth(position % self.seeds.count()));
         let mut values: Vec<&Override> = Vec::with_capacity(self.axes.len());
+        // The last axis changes fastest, so that its digit is the lowest.
         for axis in self.axes.iter().rev() {
             values.push(&axis.values[rest % axis.values.len()]);
             rest /= axis.values.len();
@@ -277,12 +281,14 @@ impl Plan {
         let mut axes = Vec::with_capacity(values.len());
         for ((value, axis), short) in values.iter().zip(self.axes.iter()).zip(short) {
             let value = value.node.value.to_json();
+            // JSON's form of a text would have quotes in the label.
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
             label.push_str(&format!(",{short}={text}"));
             axes.push((axis.key.clone(), value));
         }
         label.push_str(&format!(",seed={seed}"));
         let own = variant.map_or(&[][..], |variant| &variant.overrides);
+        // The order decides: a swept value goes over a variant's, and the seed of the point over both.
         let overrides = own.iter().chain(values).cloned().chain([seeded]).collect();
         Point { label, variant: name.into(), axes, seed, overrides }
     }

@@ -64,6 +64,7 @@ impl Setup {
             self.traffic.iter().filter_map(|entry| Some((entry, entry.pattern.random_arrivals()?))).unzip();
         let loaded = Loaded::of(random.iter().map(|one| one.heaviest), network)?;
         let per_second: f64 = random.iter().map(|one| one.per_second).sum();
+        // Messages of an entry that sends more of them weigh more.
         let weighted = |of: &dyn Fn(&RandomArrivals<'_>) -> f64| {
             random.iter().map(|one| of(one) * one.per_second).sum::<f64>() / per_second
         };
@@ -82,10 +83,12 @@ impl Setup {
         let link_bps = loaded.capacity_bps / loaded.links.len() as f64;
         let other_load = self.other_bps(arrivals_s, &random, link_bps) / loaded.capacity_bps;
         let load = loaded.share() + other_load;
+        // E[S^2] / E[S]: of the two factors of overhead above, one cancels with the one below.
         let service_s = 8.0 * overhead * square / link_bps;
         let relaxation_s = (load < 1.0).then(|| 2.0 * load * service_s / ((1.0 - load) * (1.0 - load)));
         let warmup_s = (seconds(self.warmup) - start_s).clamp(0.0, arrivals_s);
         let measured = arrivals_s - warmup_s;
+        // The mean of exp(-t / r) over the time that is measured; all is missing where no steady state exists.
         let missing = relaxation_s.map_or(1.0, |r| {
             let left = |t: f64| libm::exp(-t / r);
             if measured > 0.0 { r / measured * (left(warmup_s) - left(arrivals_s)) } else { left(warmup_s) }
@@ -104,6 +107,7 @@ impl Setup {
             Some(Reference::ReceiverLinks) | None => 0.0,
         };
         let sizes = &self.fabric.sizes;
+        // As if all packets were full: the sizes of this traffic are not at hand.
         let overhead = f64::from(sizes.full_wire()) / f64::from(sizes.payload);
         let one = |entry: &crate::traffic::Entry| {
             if entry.pattern.random_arrivals().is_some() || entry.pattern.is_external() {

@@ -94,6 +94,7 @@ pub fn read(
     let periodic = some_flows || some_links;
     let every = table.get("every");
     table.finish(&[], None)?;
+    // Each combination has its own error, since an interval without samples would be ignored silently.
     let (every, every_at) = match every {
         // Causes are reported once a flow, and volumes once a link.
         None if once && !periodic => (Time::MAX, table.at().clone()),
@@ -173,6 +174,7 @@ fn flow_list(item: &Item<'_>) -> Result<Vec<(String, Origin)>, ScenarioError> {
 
 /// A list of names of links, each checked.
 pub fn link_list(item: &Item<'_>, known: &dyn Fn() -> Vec<String>) -> Result<Vec<String>, ScenarioError> {
+    // Once for the whole list: it builds the network.
     let names = known();
     let mut chosen = Vec::new();
     for item in item.list()? {

@@ -34,6 +34,7 @@ pub(super) fn tune(
         // Networks that are alike, such as nodes, are looked at once.
         let mut known: Vec<(Path, Rate, Option<Params>)> = Vec::new();
         for part in if network.owners().are_alike() { Vec::new() } else { network.parts() } {
+            // A part of one interface has no path.
             let Some((first, last)) = part.first().zip(part.last()).filter(|(a, b)| a != b) else { continue };
             traffic.path = network.path(*first, *last);
             traffic.nic = network.links()[*first as usize].spec.rate;
@@ -91,6 +92,7 @@ fn sizes(cdf: &Cdf) -> Vec<(u64, f64)> {
             cdf.rows().iter().zip(before).map(|(row, before)| (row.0.max(1), row.1 - before)).collect()
         }
         Interpolation::Linear => {
+            // The middle of each share of probability: its ends would bias the mean.
             let middle = |i: u32| (f64::from(i) + 0.5) / f64::from(SAMPLES);
             (0..SAMPLES).map(|i| (cdf.quantile(middle(i)), 1.0 / f64::from(SAMPLES))).collect()
         }

@@ -126,12 +126,14 @@ mod tests {
 
     #[test]
     fn packets_and_their_answers_cross_both_links() {
+        // 14.6 MB are 10,000 packets of 1,460 B.
         assert_eq!(hops("1 s"), 10_000 * 2 * 2);
     }
 
     #[test]
     fn a_run_that_ends_early_counts_what_its_links_let_through() {
         let short = hops("1 ms") as f64;
+        // Each packet and its answer cross two links.
         let fits = 10e9 / 8.0 * 1e-3 / 1460.0 * 4.0;
         assert!((short / fits - 1.0).abs() < 0.01, "{short} against {fits}");
     }

@@ -4,6 +4,7 @@ use super::error::{Problem, ScenarioError};
 use super::source::{Origin, Source};
 
 /// Bytes of a file that are searched for a zero byte, which no text has.
+// As many as git looks at for the same question.
 const LOOKED_AT: usize = 8000;
 
 /// The text that `bytes` hold; the error names the place where the file `name` is not UTF-8.

@@ -206,6 +206,7 @@ impl ScenarioError {
         let text = self.0.problem.to_string();
         let other = words(&text);
         if other != text {
+            // The words of another kind of problem follow from its parts.
             self.0.problem = Problem::Contradiction(other);
         }
         self

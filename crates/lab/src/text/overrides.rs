@@ -19,6 +19,7 @@ pub struct Override {
 /// Reads an argument `key=value`; the value is TOML, or else text.
 pub fn argument(text: &str) -> Result<Override, ScenarioError> {
     let source = Source::new("--set", text);
+    // The first one, since values may hold others.
     let Some(split) = text.find('=') else {
         let at = Origin::new(&source, 0..text.len());
         let problem = Problem::Syntax("an override looks like key=value".into());
@@ -33,6 +34,7 @@ pub fn argument(text: &str) -> Result<Override, ScenarioError> {
     }
     let path_at = Origin::new(&source, 0..split);
     let span = split + 1..text.len();
+    // A word that is not TOML is a text, so that `name=amrt` needs no quotes.
     let node = match parse::value(&source, span.clone(), path)? {
         Some(node) => node,
         None if is_broken_toml(given) => return Err(parse::no_value(&source, span)),
@@ -43,6 +45,7 @@ pub fn argument(text: &str) -> Result<Override, ScenarioError> {
 
 /// True if a text that is not TOML was meant to be: it begins like a text, a list or a table, or leaves a quote open.
 fn is_broken_toml(given: &str) -> bool {
+    // An odd single quote may be an apostrophe, and so does not count.
     given.starts_with(['"', '\'', '[', '{']) || !given.matches('"').count().is_multiple_of(2)
 }
 
@@ -77,9 +80,11 @@ fn is_dotted(entry: &Entry) -> bool {
 /// Sets values in order, but names of transports first: naming another transport starts from its defaults,
 /// so the parameters of the one before go, and those set together with the name stay.
 pub fn apply_all(root: &mut Table, changes: &[Override]) -> Result<(), ScenarioError> {
+    // TOML allows spaces around the dots of a key.
     let names = |change: &&Override| change.path.replace(' ', "") == "transport.name";
     for change in changes.iter().filter(names) {
         if let Some(Entry { node: Node { value: Value::Table(table), .. }, .. }) = root.get_mut("transport") {
+            // The same transport named again keeps its parameters.
             let same = table.get("name").is_some_and(|e| e.node.value == change.node.value);
             table.entries.retain(|e| same || e.key == "name");
         }
@@ -178,6 +183,7 @@ fn child<'a>(table: &'a mut Table, key: &str, change: &Override, last: bool) -> 
             table.entries.len() - 1
         }
     };
+    // An error about the key is to point at the override.
     if last {
         table.entries[index].key_at = change.path_at.clone();
     }

@@ -13,6 +13,7 @@ pub fn document(source: &Arc<Source>) -> Result<Node, ScenarioError> {
     let table = DeTable::parse(&source.text).map_err(|e| syntax(source, &e, 0))?;
     let place = Place { source, shift: 0 };
     let table = place.table(table.get_ref(), "")?;
+    // Errors about the document as a whole stand at its beginning.
     Ok(Node { value: Value::Table(table), at: Origin::new(source, 0..0) })
 }
 

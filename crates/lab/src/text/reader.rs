@@ -39,6 +39,7 @@ impl<'a> Reader<'a> {
 
     /// The value of a key, if it is there.
     pub fn get(&self, key: &str) -> Option<Item<'a>> {
+        // Noted even if it is not there: suggestions for misspelt keys come from this list.
         self.asked.borrow_mut().push(key.into());
         let entry = self.table.get(key)?;
         Some(Item { path: self.join(key), node: &entry.node })
@@ -47,6 +48,7 @@ impl<'a> Reader<'a> {
     /// The value of a key that must be there.
     pub fn need(&self, key: &str) -> Read<Item<'a>> {
         self.get(key).ok_or_else(|| {
+            // A key that was misspelt looks like one that is missing; the misspelt one is the place to show.
             let strangers = self.table.entries.iter().filter(|e| !self.was_asked(&e.key));
             if let Some(slip) = names::nearest_name(key, strangers.map(|e| e.key.as_str()))
                 && let Some(entry) = self.table.get(slip)
@@ -196,6 +198,7 @@ impl<'a> Item<'a> {
         let Value::Int(n) = self.node.value else { return Err(self.wrong("a whole number")) };
         match u64::try_from(n) {
             Ok(n) if (min..=max).contains(&n) => Ok(n),
+            // Without the upper limit, which no number of TOML reaches.
             _ if max == u64::MAX => Err(self.range(format!("at least {min}"), n)),
             _ => Err(self.range(format!("from {min} to {max}"), n)),
         }
@@ -398,6 +401,7 @@ impl<'a> Item<'a> {
             },
             (ParamKind::Float { .. }, Value::Int(_) | Value::Float(_)) => ParamValue::Float(self.number()?),
             (ParamKind::Time { .. }, _) => ParamValue::Time(self.time()?),
+            // Zero is the same in every unit, and needs none.
             (ParamKind::Bytes { .. }, _) | (ParamKind::Length { .. }, Value::Int(0)) => {
                 ParamValue::Int(self.bytes(0)?)
             }

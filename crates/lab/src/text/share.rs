@@ -21,7 +21,9 @@ impl Share {
     /// A number of flows; `None` below 1, and where thousandths do not write it.
     pub(crate) fn new(number: f64) -> Option<Share> {
         let thousandths = libm::round(number * 1000.0);
+        // Most decimals have no exact form in binary: 1.001 comes as a number near it.
         let exact = (thousandths / 1000.0 - number).abs() <= 1e-9 * number.max(1.0);
+        // NaN is in no range, and so is refused here.
         if !exact || !(1000.0..=f64::from(u32::MAX) * 1000.0).contains(&thousandths) {
             return None;
         }

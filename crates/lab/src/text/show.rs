@@ -17,6 +17,7 @@ pub(super) fn problem(message: &str, at: Option<&Origin>, label: &str, help: Opt
     if let Some(help) = help {
         indented(&mut out, help, "  help: ", "        ");
     }
+    // Shown lines may be empty, and end with the space after their edge.
     out.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
 
@@ -60,6 +61,7 @@ fn marked(line: &str, from: usize, to: usize) -> (usize, String, usize) {
     if from == to {
         return (start, "▲".into(), start);
     }
+    // Characters without a width of their own get a mark, too.
     let end = column(line, to).max(start + 1);
     let middle = usize::midpoint(start, end);
     (start, format!("{}┬{}", "─".repeat(middle - start), "─".repeat(end - middle - 1)), middle)
@@ -74,6 +76,7 @@ fn column(line: &str, offset: usize) -> usize {
 /// The columns that each character takes.
 fn widths(text: impl Iterator<Item = char>) -> impl Iterator<Item = usize> {
     text.scan(0, |column, c| {
+        // Control characters have no width.
         let width = if c == '\t' { TAB - *column % TAB } else { c.width().unwrap_or(0) };
         *column += width;
         Some(width)

@@ -23,6 +23,7 @@ pub fn diagnostic(
     help: Option<&str>,
 ) -> String {
     let source = Source::new(name, text.trim_start_matches(BYTE_ORDER_MARK));
+    // A place beyond the text is its end.
     let byte = |place| source.text.char_indices().nth(place).map_or(source.text.len(), |(at, _)| at);
     let at = Origin::new(&source, byte(place.0)..byte(place.1));
     let problem = Problem::Contradiction(message.into());

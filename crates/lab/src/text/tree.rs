@@ -96,6 +96,7 @@ impl Value {
         match self {
             Value::Bool(v) => v.to_string(),
             Value::Int(v) => v.to_string(),
+            // `{}` would write 1.0 as `1`, which reads as a whole number.
             Value::Float(v) => format!("{v:?}"),
             Value::Text(v) => quote(v),
             Value::List(nodes) => {

@@ -30,6 +30,7 @@ impl Found {
             .iter()
             .map(|(a, b, l)| json!([name(*a), name(*b), l.rate.to_string(), l.delay.to_string()]))
             .collect();
+        // Only links whose way back differs have a fifth column.
         for (number, link) in &graph.back {
             if let Some(row) = rows[*number as usize].as_array_mut() {
                 row.push(link.delay.to_string().into());

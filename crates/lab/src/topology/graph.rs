@@ -51,7 +51,7 @@ pub fn parse(source: &Arc<Source>) -> Result<Found, ScenarioError> {
     let hosts = hosts_item.int(1, 1 << 24)? as u32;
     let switches = root.need("switches")?.int(0, 1 << 16)? as u32;
     let (mut links, mut back) = (Vec::new(), Vec::new());
-    // As many as there are links, and not as are promised.
+    // A set, which grows with the links: `hosts` is only a number in a file, and may be anything.
     let mut attached: FxHashSet<u32> = FxHashSet::default();
     for item in root.need("link")?.list()? {
         let link = item.table()?;
@@ -91,6 +91,7 @@ fn node(item: &Item<'_>, hosts: u32, switches: u32) -> Result<u32, ScenarioError
         Some(b's') => (hosts, switches, "switches"),
         _ => return Err(expected()),
     };
+    // `parse` alone would accept `h+3`.
     let digits = Some(&text[1..]).filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
     let number: u32 = digits.and_then(|digits| digits.parse().ok()).ok_or_else(expected)?;
     if number >= count {

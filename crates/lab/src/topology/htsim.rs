@@ -68,6 +68,7 @@ impl<'a> Reader<'a> {
             let text = format!("`{}` takes one number", line.words[0]);
             return Err(self.text.wrong_line(line.number, text));
         };
+        // htsim ignores the case of keys.
         let lower = key.to_ascii_lowercase();
         if lower == "tier" {
             let tier = self.text.number(value, "a tier", 0..=2)? as usize;
@@ -89,6 +90,7 @@ impl<'a> Reader<'a> {
             let error = self.text.wrong(key, format!("`{key}` is not a key of this part of the file"));
             return Err(error.maybe_help(names::name_suggestion(&lower, known.iter().copied())));
         };
+        // Latencies may be zero, and nothing else.
         let least = u64::from(!lower.ends_with("latency_ns"));
         let number = self.text.number(value, &format!("`{key}`"), least..=1 << 24)?;
         let slots: &mut [Option<(u64, &'a str)>] = match self.current {
@@ -171,6 +173,7 @@ impl<'a> Reader<'a> {
         let aggs = self.upwards(0, up, bundles[1])?;
         self.need(1, "radix_down")?;
         self.fits(1, "radix_down", tors * bundles[1], "the switches of tier 0")?;
+        // With two tiers the upper one is the top.
         let (cores_of_agg, cores) = if tiers == 3 {
             let each = self.upwards(1, self.need(1, "radix_up")?, bundles[2])?;
             self.need(2, "radix_down")?;
@@ -195,6 +198,7 @@ impl<'a> Reader<'a> {
         let middle = self.link(1)?;
         for tor in 0..all_tors {
             for agg in 0..aggs * bundles[1] {
+                // One of the same pod.
                 let agg = tor / tors * aggs + agg / bundles[1];
                 add(&mut graph, (nodes + tor, nodes + all_tors + agg), middle);
             }
@@ -247,6 +251,7 @@ impl<'a> Reader<'a> {
 }
 
 fn add(graph: &mut Graph, (lower, upper): (u64, u64), (up, back): (LinkSpec, LinkSpec)) {
+    // Only differences are listed, so that equal graphs of different files are equal.
     if up != back {
         graph.back.push((graph.links.len() as u32, back));
     }

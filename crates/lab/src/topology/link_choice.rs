@@ -28,6 +28,7 @@ pub(crate) fn choice(item: &Item<'_>, known: &Known<'_>) -> Read<LinkChoice> {
 fn fits(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(name) = name.strip_prefix(head) else { return false };
+    // The end of the name, too: the last `*` may stand for the rest of it.
     name.char_indices().map(|(at, _)| at).chain([name.len()]).any(|at| fits(rest, &name[at..]))
 }
 

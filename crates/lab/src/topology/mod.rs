@@ -97,6 +97,7 @@ pub fn read(table: &Reader<'_>, folder: &Path) -> Result<Topology, ScenarioError
         keys.key(key)?;
     }
     let altered = table.get(LINK);
+    // A key of another kind of topology is not unknown, but has no effect here.
     let elsewhere: Vec<&str> = KINDS.iter().flat_map(|(info, _)| info.all_keys()).map(|k| k.name).collect();
     table.finish(&elsewhere, Some(format!("kind = \"{}\"", info.name)))?;
     let (spec, size) = (make(&keys.values), keys.size());
@@ -117,6 +118,7 @@ pub fn read(table: &Reader<'_>, folder: &Path) -> Result<Topology, ScenarioError
     let mut losses: Vec<(Vec<String>, f64)> = Vec::new();
     for (a, b, share) in keys.losses {
         let links = [format!("{}->{}", name(a), name(b)), format!("{}->{}", name(b), name(a))];
+        // Links of equal probability make one fault together.
         match losses.iter_mut().find(|(_, known)| known.to_bits() == share.to_bits()) {
             Some((names, _)) => names.extend(links),
             None => losses.push((links.to_vec(), share)),
@@ -208,6 +210,7 @@ impl<'a, 'b> Keys<'a, 'b> {
         let value = match (&item, key.usual) {
             (Some(item), _) => self.value(key, item)?,
             (None, Usual::As(other)) => self.values.get(other).clone(),
+            // Computed from the keys before it, which are read in the order of their declaration.
             (None, Usual::Count(_, of)) => Value::Count(of(&self.values)),
             (None, Usual::Zero(_) | Usual::Needed) => Value::Duration(Time::ZERO),
         };

@@ -56,12 +56,14 @@ fn head<'a>(text: &Text<'a>) -> Read<Head<'a>> {
             count(2, "the number of switches of racks")?;
             (count(1, "the number of switches")?, 3)
         }
+        // Reverie's last word is a rate, SimAI's the name of a GPU.
         6 if is_rate(5) => {
             count(2, "the number of switches of racks")?;
             (count(1, "the number of switches")?, 3)
         }
         6 => {
             count(1, "the GPUs of a server")?;
+            // The topology has NVLink switches as switches like the others.
             (count(2, "the number of NVLink switches")? + count(3, "the number of switches")?, 4)
         }
         n => {
@@ -94,6 +96,7 @@ fn head<'a>(text: &Text<'a>) -> Read<Head<'a>> {
 pub fn parse(source: &Arc<Source>) -> Read<Found> {
     let text = Text { source };
     let head = head(&text)?;
+    // ns-3 reads word by word, wherever lines break.
     let rest: Vec<&str> = text.lines().skip(1).flat_map(|line| line.words).collect();
     let mut words = Words { text, words: rest.into_iter() };
     let mut switches = Vec::new();
@@ -166,6 +169,7 @@ fn by_ends(
     links: &[(u32, u32, LinkSpec)],
     losses: &[(usize, f64, &str)],
 ) -> Read<Vec<(u32, u32, f64)>> {
+    // In either direction, since a link loses packets in both.
     let ends = |link: usize| (links[link].0.min(links[link].1), links[link].0.max(links[link].1));
     let mut found: FxHashMap<(u32, u32), f64> = FxHashMap::default();
     let lossy: FxHashMap<usize, f64> = losses.iter().map(|(link, share, _)| (*link, *share)).collect();
@@ -177,6 +181,7 @@ fn by_ends(
         found.insert(ends(*link), *share);
     }
     let mut found: Vec<(u32, u32, f64)> = found.into_iter().map(|((a, b), share)| (a, b, share)).collect();
+    // A list out of a hash map: its order goes into the scenario's digest.
     found.sort_by_key(|(a, b, _)| (*a, *b));
     Ok(found)
 }

@@ -66,6 +66,7 @@ impl Cdf {
         unit: Option<Unit>,
     ) -> Result<Read, ScenarioError> {
         let table = table::read(source, unit)?;
+        // A single row is a point mass in either reading.
         let (begins_late, stated) = (table.rows[0].1 > 0.0 && table.rows.len() > 1, table.stated);
         let of = |interpolation| Cdf { rows: table.rows.clone(), interpolation };
         let [linear, step] = [Interpolation::Linear, Interpolation::Step].map(of);
@@ -93,6 +94,7 @@ impl Cdf {
         if cdf.mean() <= 0.0 {
             return Err(table::wrong(source, table.last_size, "the mean size is 0".into()));
         }
+        // A table that begins late cannot be read as straight lines.
         let other = (!begins_late).then(|| other.mean());
         Ok(Read { cdf, taken: table.taken, stated, other, stepped: why, is_unit_open: table.is_unit_open })
     }
@@ -116,6 +118,7 @@ impl Cdf {
             rows.push((libm::round(bytes) as u64, 1.0 - tail(bytes)));
             bytes *= step;
         }
+        // Two rows of one size are a point mass: all that would be larger.
         rows.push((most, 1.0 - tail(most as f64).min(1.0)));
         rows.push((most, 1.0));
         Cdf { rows, interpolation: Interpolation::Linear }
@@ -239,6 +242,7 @@ mod tests {
         let mut stream = Stream::new(1, Purpose::Sizes, 0);
         let n = 40_000;
         let tens = (0..n).filter(|_| cdf.sample(&mut stream) == 10).count();
+        // 3.5 standard deviations, which are 87 here.
         assert!((9_700..10_300).contains(&tens), "{tens} of {n}");
     }
 
@@ -275,6 +279,7 @@ mod tests {
         assert_eq!((even.mean(), even.range(), even.quantile(0.25)), (50_000.0, (2_000, 98_000), 26_000));
         assert_eq!(Cdf::uniform(700, 700).mean(), 700.0);
         // Mean 50 kB at shape 1.2; the mean of the smaller of a size and the cut.
+        // The mean of a Pareto distribution is least * shape / (shape - 1).
         let least = 50_000.0 * 0.2 / 1.2;
         for most in [1_000_000, 10_000_000, 100_000_000] {
             let tail = libm::pow(least / most as f64, 1.2) * most as f64;

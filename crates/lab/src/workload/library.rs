@@ -92,6 +92,7 @@ mod tests {
             assert_eq!(cdf.rows().len().to_string(), fields[2], "{name}");
             assert_eq!(cdf.range(), (number(fields[3]) as u64, number(fields[4]) as u64), "{name}");
             let mean = number(fields[5]);
+            // The index has means to a tenth of a byte.
             assert!((cdf.mean() - mean).abs() <= 0.06_f64.max(mean * 1e-9), "{name}: {} {mean}", cdf.mean());
             let up_to = [10_000, 100_000, 1_000_000].map(|b| cdf.share_up_to(b));
             let bands = [up_to[0], up_to[1] - up_to[0], up_to[2] - up_to[1], 1.0 - up_to[2]];

@@ -46,6 +46,7 @@ impl Stream {
     /// The stream of an entity for a purpose under a seed.
     pub fn new(seed: u64, purpose: Purpose, entity: u64) -> Stream {
         let base =
+            // Entities below 2^48 never meet the stream of another purpose.
             mix(mix(seed ^ 0x9e37_79b9_7f4a_7c15).wrapping_add(mix(((purpose as u64) << 48) ^ entity)));
         let state = u128::from(base) << 64 | u128::from(mix(base.wrapping_add(0x9e37_79b9_7f4a_7c15)));
         Stream(Pcg64Mcg::new(state))
@@ -53,6 +54,7 @@ impl Stream {
 
     /// A number from 0 up to, but not including, 1: a multiple of 2^-53.
     pub fn unit(&mut self) -> f64 {
+        // 53 bits, as many as a double holds.
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
@@ -80,7 +82,10 @@ impl Stream {
     pub fn lognormal(&mut self, mean_ps: f64, sigma: f64) -> Time {
         let (radius, angle) =
             (libm::sqrt(-2.0 * libm::log(1.0 - self.unit())), std::f64::consts::TAU * self.unit());
+        // The second number that the method gives, by the sine, is not kept: a stream has no state but its
+        // generator.
         let normal = radius * libm::cos(angle);
+        // Less half the variance, so that the mean and not the median is `mean_ps`.
         Time(libm::round(mean_ps * libm::exp(sigma * normal - 0.5 * sigma * sigma)) as u64)
     }
 
@@ -114,6 +119,7 @@ mod tests {
         let gaps: Vec<f64> = (0..n).map(|_| stream.exponential(1e6).0 as f64).collect();
         let mean = gaps.iter().sum::<f64>() / f64::from(n);
         let second = gaps.iter().map(|g| g * g).sum::<f64>() / f64::from(n);
+        // 4.5 standard deviations of a mean of 200,000.
         assert!((mean / 1e6 - 1.0).abs() < 0.01, "mean {mean}");
         assert!((second / 2e12 - 1.0).abs() < 0.03, "second moment {second}");
     }
@@ -134,6 +140,7 @@ mod tests {
         let mut stream = Stream::new(3, Purpose::Pairs, 0);
         let mut counts = [0u32; 7];
         (0..70_000).for_each(|_| counts[stream.below(7) as usize] += 1);
+        // Four standard deviations, which are 93 each.
         assert!(counts.iter().all(|c| (9_600..10_400).contains(c)), "{counts:?}");
     }
 }

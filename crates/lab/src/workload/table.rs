@@ -130,6 +130,7 @@ pub(super) fn read(source: &Arc<Source>, unit: Option<Unit>) -> Result<Table<'_>
         text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
     // Homa's simulator and others begin with the mean.
     let mut stated = None;
+    // A lone number cannot be a row, which has two fields at least.
     if let [first, second, ..] = lines[..]
         && let Ok(mean) = first.parse::<f64>()
         && Separator::of(second).fields(second).len() > 1
@@ -157,6 +158,7 @@ pub(super) fn read(source: &Arc<Source>, unit: Option<Unit>) -> Result<Table<'_>
         lines.remove(0);
     }
     let Some(&last) = lines.last() else { return Err(empty(source)) };
+    // The last row decides, since a cumulative column ends in 1 or in 100.
     if let Some(share) = form.separator.fields(last).last().and_then(|share| share.parse::<f64>().ok())
         && (share - 100.0).abs() <= 100.0 * LAST_ROW_TOLERANCE
     {
@@ -179,6 +181,7 @@ pub(super) fn read(source: &Arc<Source>, unit: Option<Unit>) -> Result<Table<'_>
         let error = wrong(source, row.share, format!("the last probability is {}, not 1", last.1));
         return Err(error.help("it is 1 in a table of probabilities, and 100 in one of percentages"));
     }
+    // Exactly 1, so that every draw finds a row.
     last.1 = 1.0;
     let stated = stated.map(|mean| mean * form.unit as f64);
     let is_unit_open = is_unit_open && !with_units && unit.is_none();
@@ -307,6 +310,7 @@ impl<'a> Row<'a> {
 
 /// Bytes of a size as it is written, and true if its unit stands next to it.
 fn size_of(source: &Arc<Source>, size: &str, form: Form<'_>) -> Result<(u64, bool), ScenarioError> {
+    // Integers first: as floating point, large ones would be rounded.
     let whole = size.parse::<u64>().ok().or_else(|| rounded(size));
     if let Some(bytes) = whole.and_then(|number| number.checked_mul(form.unit)) {
         return Ok((bytes, false));

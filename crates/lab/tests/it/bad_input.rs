@@ -326,6 +326,7 @@ fn every_path_that_there_is_can_be_pinned() {
         load(&format!("{head}{PINNED}{tail}flows = [{flow}]\n"), &[]).is_ok()
     };
     let flow = |dst: u32, path: u32| format!("{{ src = 0, dst = {dst}, bytes = 1, path = {path} }}");
+    // Behind the same edge switch, in the same pod, and in another one.
     for (dst, paths) in [(1, 1), (2, 2), (4, 4)] {
         assert!(fat_tree(&flow(dst, paths - 1)), "host {dst}");
         assert!(!fat_tree(&flow(dst, paths)), "host {dst}");
@@ -587,6 +588,7 @@ fn what_a_run_refuses_before_it_begins_is_refused_by_a_check() {
             loaded.as_ref().map_err(LabError::render).and_then(|s| what(s).map_err(|e| e.render()))
         };
         let checked = both(&|scenario| check_scenario(scenario, None));
+        // The first report stops the run: only what comes before it matters.
         let ran = both(&|s| run_scenario(s, &Options::default(), &mut |_| false).map(drop));
         assert_eq!(checked, ran, "{text}");
         match message {
@@ -627,6 +629,7 @@ fn files_that_are_no_text_are_refused_with_their_place() {
     assert!(latin.contains("not UTF-8: byte 0xe9") && latin.contains("latin.toml:2:19"), "{latin}");
     let binary = refused("run.parquet", b"PAR1\x15\0\0\x01\xff\xfe");
     assert!(binary.contains("run.parquet: it is a binary file, not text: byte 6 is zero"), "{binary}");
+    // The last one is a byte order mark alone.
     for nothing in [&b""[..], b"\n\n", b"# only a comment\n", b"\xef\xbb\xbf"] {
         let empty = refused("empty.toml", nothing);
         assert!(empty.contains("the scenario is empty") && empty.contains("empty.toml:1:1"), "{empty}");
@@ -703,6 +706,7 @@ fn a_survey_of_a_large_sweep_reads_every_value_and_variant() {
     };
     let whole = good(&text(&buffers), &[]);
     let (points, few) = (whole.listed_points(), whole.survey(100).expect("a survey"));
+    // 2 variants, 30 loads and 30 buffers, of 3 seeds each.
     assert_eq!((points.len(), few.places), (5400, 1800));
     assert_eq!(
         points[1].label, "a,load=0.025,buffer=8 packets,seed=4",
@@ -717,6 +721,7 @@ fn a_survey_of_a_large_sweep_reads_every_value_and_variant() {
     assert_eq!(counts.map(|names| names.len()), [2, 30, 30]);
     assert_eq!(whole.survey(usize::MAX).expect("a survey").found.len(), 1800);
     let mut wrong = buffers.clone();
+    // In the middle, where a survey of the ends would not see it.
     wrong[22] = "\"30 parsecs\"".into();
     let error = good(&text(&wrong), &[]).survey(100).expect_err("no size").to_string();
     assert!(error.contains("`parsecs` is not a unit"), "{error}");

@@ -48,6 +48,7 @@ fn longest_mean_queue(run: &RunOutput) -> f64 {
 
 /// Six significant digits: enough to see any change that matters, and to read.
 fn shown(value: f64) -> String {
+    // Zero has no logarithm.
     let digits = if value == 0.0 { 0 } else { (5 - value.abs().log10().floor() as i32).max(0) as usize };
     let text = format!("{value:.digits$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }

@@ -29,9 +29,12 @@ fn senders_share_the_arrivals_and_the_load_is_that_of_the_narrow_link() {
     let scenario = good(&text(&format!("{POISSON}{EVEN}")), &[]);
     let flows = flows(&scenario);
     let per_sender: Vec<usize> = (0..5).map(|s| flows.iter().filter(|f| f.src == s).count()).collect();
+    // 800 each, and four standard deviations of 25.
     assert!(per_sender.iter().all(|n| (700..900).contains(n)), "{per_sender:?}");
+    // 50 kB less and plus 96 %.
     assert!(flows.iter().all(|f| f.dst == 5 && (2_000..=98_000).contains(&f.bytes)));
     let mean = flows.iter().map(|f| f.bytes as f64).sum::<f64>() / 4000.0;
+    // 2.3 standard deviations of a mean of 4,000 even sizes.
     assert!((49_000.0..51_000.0).contains(&mean), "{mean}");
     let resolved = scenario.resolved_json()["traffic"][0].clone();
     let load = resolved["receiver_link_load"].as_f64().expect("a number");
@@ -66,8 +69,10 @@ fn deadlines_are_exponential_and_starts_late_by_less_than_the_jitter() {
     let after: Vec<f64> =
         due.iter().map(|f| (f.deadline.expect("one") - f.start).as_secs_f64() * 1e3).collect();
     let mean = after.iter().sum::<f64>() / after.len() as f64;
+    // Three standard deviations of the exponential part, whose mean is 30 ms.
     assert!(after.iter().all(|d| *d >= 10.0) && (38.5..41.5).contains(&mean), "{mean}");
     let within = after.iter().filter(|d| **d < 40.0).count() as f64 / after.len() as f64;
+    // 40 ms are the least deadline and once the mean of what comes on top.
     assert!((within - (1.0 - libm::exp(-1.0))).abs() < 0.03, "{within}");
     let late = flows(&good(&text(&format!("{keys}jitter = \"1 ms\"\n")), &[]));
     for (a, b) in due.iter().zip(&late) {
@@ -84,6 +89,7 @@ fn sizes_of_an_incast_are_drawn_for_each_flow_and_round() {
         format!("kind = \"incast\"\nsenders = 5\nreceiver = 5\nrepeat = 200\nperiod = \"1 ms\"\n{EVEN}");
     let drawn = flows(&good(&text(&keys), &[]));
     let mean = drawn.iter().map(|f| f.bytes as f64).sum::<f64>() / drawn.len() as f64;
+    // 3.4 standard deviations of a mean of 1,000 even sizes.
     assert!(drawn.len() == 1000 && (47_000.0..53_000.0).contains(&mean), "{mean}");
     let other = flows(&good(&text(&keys), &["seed=2"]));
     assert!(drawn.iter().zip(&other).any(|(a, b)| a.bytes != b.bytes), "the seed matters");
@@ -94,6 +100,7 @@ fn a_pareto_keeps_its_mean_but_for_what_is_cut() {
     let cdf = "cdf = { kind = \"pareto\", mean = \"50 kB\", shape = 1.2, most = \"10 MB\" }\n";
     let scenario = good(&text(&format!("{POISSON}{cdf}")), &[]);
     let mean = scenario.resolved_json()["traffic"][0]["mean_bytes"].as_f64().expect("a number");
+    // Sizes above 10 MB count as 10 MB: 50,000 - 8,333^1.2 * (10^7)^-0.2 / 0.2 = 39,909.
     assert!((39_800.0..40_000.0).contains(&mean), "{mean}");
     assert!(flows(&scenario).iter().all(|f| (8_333..=10_000_000).contains(&f.bytes)));
 }
@@ -159,6 +166,7 @@ fn models_are_read_with_their_own_keys_only() {
     );
     let cycle = "name = \"l2dct-cycle\"\nrate = \"1 Gbps\"\nrtt = \"300 us\"\npacket = 1500\nthreshold = 20\n\
         cases = [{ flows = 1, weight = 0.5, increase = 0.2 }]";
+    // 1 Gb/s for 300 us are 37,500 B.
     assert_eq!(good(&model(cycle), &[]).resolved_json()["model"]["path_packets"], json!(25.0));
     let wrong = [
         ("name = \"l2dct-backoff\"\nweights = []".to_string(), "an empty list"),

@@ -25,6 +25,7 @@ fn the_columns_of_a_flow_add_up_to_its_time() {
         assert_eq!(parts.iter().sum::<u64>(), picoseconds(fct.value(flow)), "flow {flow}: {parts:?}");
         let longest = column(&output, "held_s");
         let held = longest.get(flow).map(picoseconds);
+        // `held_s` is the longest of the waits that `queue_s`, part 4, adds up.
         assert_eq!(held.is_some(), parts[4] > 0);
         assert!(held.unwrap_or(0) <= parts[4]);
     }

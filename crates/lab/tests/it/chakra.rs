@@ -20,6 +20,7 @@ enum Value<'a> {
 
 use Value::{Bool, Int32, Int64, Text};
 
+// By hand and not by prost, so that the test does not share the reader's schema.
 fn varint(mut number: u64, out: &mut Vec<u8>) {
     while number > 127 {
         out.push(number as u8 | 128);
@@ -142,12 +143,14 @@ fn groups_of_each_attribute_are_the_groups_of_the_list_beside_the_trace() {
         for file in ["x.json", "comm_group.json"] {
             let loaded = scenario(&ranks, &[(file, TWO_GROUPS)], "").expect("a scenario");
             let found = run(&loaded);
+            // Two steps of 2.46176 us each, and an acknowledgement of 84 B between them.
             assert_eq!(
                 (found.flows.len(), end(&found).to_string()),
                 (8, "4.93024 us".into()),
                 "{name}, {file}"
             );
             let flows = loaded.setup().expect("a network").resolve(1).expect("a run").spec.flows;
+            // A ring of two sends halves of the 8000 B.
             assert!(flows.iter().all(|flow| flow.bytes == 4000 && flow.src / 2 == flow.dst / 2));
         }
     }
@@ -160,6 +163,7 @@ fn groups_of_each_attribute_are_the_groups_of_the_list_beside_the_trace() {
     assert_eq!(crossed.0, 8);
     // No name, and ASTRA-sim's `0`, are all ranks.
     let all = outcome(&reductions(&[("comm_tag", Int32(0)); 4]), &[], "");
+    // A ring of four has 6 steps of 4 messages.
     assert_eq!((all.0, outcome(&reductions(&[of("0"); 4]), &[("x.json", TWO_GROUPS)], "")), (24, all));
 }
 
@@ -186,6 +190,7 @@ fn a_rank_without_its_collective_is_named() {
     assert_eq!(error, "rank 2 has no part in this collective, number 1 of the group of ranks 0 to 2");
     // Another collective at one rank, in words.
     let mut other = reductions(&[of("1")]);
+    // 16 B of each of two ranks are 32 B of all.
     let what = [("comm_type", Int64(2)), ("comm_size", Int64(16)), of("1")];
     node(other.next("1.0.0", &[]), 1, 7, &[], 0, &what);
     let error = scenario(&other, &[], "").expect_err("two collectives").to_string();
@@ -258,6 +263,7 @@ fn a_ring_of_mscclang_takes_its_messages_and_computations() {
     }
     let (_, round) = outcome(&pair, &[], "");
     let (messages, took) = outcome(&ring(8, Some(131_072), 7), &[], "");
+    // 2 (n - 1) steps of n messages.
     assert_eq!(messages, 112);
     // News of a message shares a link with another message, which is less than the news of two that meet.
     let expected = round * 14 + Time::us(49);
@@ -287,6 +293,7 @@ fn one_rank_alone_and_computations_alone_run() {
         28,
         &[("is_cpu_op", Bool(false)), ("comm_type", Int64(5)), ("comm_size", Int64(212_480))],
     );
+    // A collective of one rank takes no time: 5 and 85 us are left.
     assert_eq!(outcome(&alone, &[], ""), (0, Time::us(90)));
     let notes = scenario(&alone, &[], "").expect("a scenario").setup().expect("a network").notes.clone();
     let mut text = String::new();

@@ -107,6 +107,7 @@ fn every_key_is_explained() {
     for (key, value) in resolved.as_object().expect("a table") {
         assert!(explained(key) || page.contains(&format!("[{key}]")) || key == "name", "{key}");
         let parameters = ["transport", "report"].contains(&key.as_str());
+        // Parameters of `anti-ecn`, the discipline of amrt.
         let skip = |k: &str| key == "fabric" && ["rule", "gap_bytes"].contains(&k);
         if let (Some(table), false) = (value.as_object(), parameters) {
             table.keys().filter(|k| !skip(k)).for_each(|k| assert!(explained(k), "{key}.{k}"));

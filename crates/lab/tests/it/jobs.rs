@@ -59,6 +59,7 @@ impl Alone {
         let sizes = self.0.sizes();
         let before = sizes.packets_of(bytes) - 1;
         let last = bytes - before * u64::from(sizes.payload) + u64::from(sizes.full_wire() - sizes.payload);
+        // No data packet is shorter than a control packet.
         before * u64::from(sizes.full_wire()) + last.max(u64::from(sizes.control))
     }
 
@@ -109,6 +110,7 @@ fn rings_take_a_message_a_step() {
             let bytes = n * part;
             for (kind, steps) in [("allreduce", 2 * (n - 1)), ("allgather", n - 1), ("reduce-scatter", n - 1)]
             {
+                // Between two steps a rank first acknowledges what it has received.
                 let expected = steps * alone.t(part) + (steps - 1) * alone.a();
                 takes(hosts, &format!("kind = \"{kind}\"\nbytes = {bytes}"), expected);
             }
@@ -127,6 +129,7 @@ fn channels_and_chunks_fill_a_ring() {
                 for m in [84, 250, 1_460, 3_000] {
                     let q = channels * chunks;
                     let (t, s) = (alone.t(m), alone.s(m));
+                    // Either the latency of a message decides or the link; cases in between have no closed form.
                     let (least, more) = if q * (s + a) <= t / 2 {
                         forms[0] += 1;
                         (k * t + (k - 1) * a + (q - 1) * s, (k + 2 * q) * a)
@@ -156,6 +159,7 @@ fn halving_and_doubling_take_a_message_a_round() {
         let (n, alone) = (u64::from(hosts), Alone::new(hosts));
         for bytes in [n, 64 * n, 1_000 * n] {
             let rounds = u64::from(hosts.ilog2());
+            // Messages halve from round to round, and then grow again through the same sizes.
             let sum: u64 = (1..=rounds).map(|round| 2 * alone.t(bytes >> round)).sum();
             let entry = format!("kind = \"allreduce\"\nalgorithm = \"halving-doubling\"\nbytes = {bytes}");
             takes(hosts, &entry, sum + (2 * rounds - 1) * alone.a());
@@ -309,6 +313,7 @@ fn calls_to_several_servers_take_their_packets_on_the_link_of_the_client() {
 #[test]
 fn summaries_have_bandwidths_as_nccl_tests_counts_them() {
     let (hosts, bytes) = (4, 4_000_000);
+    // Of n = 4 ranks: 2 (n - 1) / n, (n - 1) / n, and 1 for a broadcast.
     for (kind, factor) in [
         ("allreduce", 1.5),
         ("allgather", 0.75),
@@ -355,6 +360,7 @@ fn flows_say_of_which_entry_and_round_they_are() {
     let entries = output.flows.numbers::<u64>("entry").expect("a column");
     let rounds = output.flows.numbers::<u32>("round").expect("a column");
     let of = |entry: u64| (0..output.flows.rows()).filter(move |flow| entries.value(*flow) == entry);
+    // 6 steps of 4 messages, one from each of 8 hosts, and a request and a reply for 7 calls of 2 clients.
     assert_eq!([0, 1, 2].map(|entry| of(entry).count()), [24, 8, 28]);
     assert!(of(1).all(|flow| rounds.get(flow).is_none()), "a permutation has no rounds");
     let finishes = output.flows.numbers::<f64>("finish_s").expect("a column");
@@ -385,6 +391,7 @@ fn a_slow_host_is_the_straggler_and_is_on_the_critical_path() {
     let names: Vec<&str> =
         path.iter().map(|link| link["flow"].as_str().or(link["step"].as_str()).expect("a name")).collect();
     assert_eq!(names, ["slow", "b", "work", "end"]);
+    // The last byte of all is that of `end`, which host 0 receives.
     assert_eq!(job["straggler"]["host"], 0, "{job}");
     assert_eq!(job["bus_bandwidth_bps"], serde_json::Value::Null);
 }
@@ -496,6 +503,7 @@ fn a_hierarchical_allreduce_takes_its_closed_form() {
             let (a, b) = network.pair(0, dst).expect("a path");
             network.ideal_fct(a, b, bytes).0
         };
+        // Host 1 is in the same node, and host 4 on the same rail of the next one.
         let least = 2 * (own - 1) * t(1, bytes / own) + 2 * (nodes - 1) * t(4, bytes / n);
         let took = out.flows.iter().filter_map(|flow| flow.finish).max().expect("it is done").0;
         let ack = Rate::gbps(400).time_of(u64::from(network.sizes().control)).0;

@@ -65,6 +65,7 @@ fn a_flow_of_the_kernel_and_one_of_headway_have_numbers_of_their_own_though_one_
         "{linux}\nflows = [{{ src = 1, dst = 3, bytes = 1000 }}]\n[[traffic]]\nkind = \"flows\"\nstack = \"kernel\"\ncongestion = \"cubic\""
     );
     let both = with(&both);
+    // SMALL's amrt, and the same cubic twice.
     assert_eq!(both.setup().expect("a network").transports.len(), 3);
 }
 

@@ -110,6 +110,7 @@ fn every_kind_given_to_every_reader_is_read_or_said_to_be_what_it_is() {
             }
         }
     }
+    // 21 kinds, 9 ways and 7 names, less those that are read.
     assert!(refused > 700, "{refused}");
 }
 
@@ -182,6 +183,7 @@ fn a_flow_list_beside_its_topology_means_that_topologys_nodes() {
             Request::text(&made.text, "x.toml", folder.path(), &[], None).load().expect("a scenario");
         let flows = scenario.setup().expect("a network").resolve(1).expect("a run").spec.flows;
         let shown: Vec<_> = flows.iter().map(|flow| (flow.src, flow.dst, flow.bytes, flow.start)).collect();
+        // Node 0 is the switch, so that node 2 is host 1.
         assert_eq!(shown, [(1, 0, 1_000_000, Time::ms(1)), (3, 0, 1_000_000, Time::ms(2))]);
         let notes = made.notes.join("\n");
         assert!(

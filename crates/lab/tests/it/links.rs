@@ -40,7 +40,9 @@ fn names_and_patterns_choose_links() {
     assert_eq!(of_rate(&both, 40), ["leaf0->spine0", "spine0->leaf0"]);
     let up = with("links = [\"leaf*->spine1\"]\nrate = \"40 Gbps\"");
     assert_eq!(of_rate(&up, 40), ["leaf0->spine1", "leaf1->spine1"]);
+    // 4 links of hosts and 4 between switches, in both directions.
     assert_eq!(of_rate(&with("links = [\"*\"]\nrate = \"40 Gbps\""), 40).len(), 16);
+    // Both directions of two hosts; the second pattern chooses one of them again.
     assert_eq!(of_rate(&with("links = [\"h*<->leaf1\", \"h3->*\"]\nrate = \"40 Gbps\""), 40).len(), 4);
 }
 
@@ -50,6 +52,7 @@ fn ideals_routes_and_pictures_take_links_as_they_are() {
     let slow = with("links = [\"*<->spine0\", \"*<->spine1\"]\nrate = \"10 Gbps\"");
     let output = run(&good(&slow, &[]));
     let floats = |name: &str| output.flows.numbers::<f64>(name).expect("the column").value(0);
+    // 1 MB at 10 Gb/s.
     assert!(floats("ideal_s") > 8e-4, "{}", floats("ideal_s"));
     assert!((1.0..1.1).contains(&floats("slowdown")), "{}", floats("slowdown"));
     let weighted = with("links = [\"*<->spine1\"]\nrate = \"1 Gbps\"")

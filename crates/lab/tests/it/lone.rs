@@ -30,6 +30,7 @@ fn scenario() -> impl Strategy<Value = (&'static str, String)> {
         |(name, [access, bottleneck], delay, (payload, bytes, control))| {
             let bytes = bytes.min(payload);
             // Credits leave for a round trip before the first answer: not too many of them.
+            // Three links there and three back.
             let longest = u128::from(CREDITS * control) * 8_000_000_000 / (6 * u128::from(access.max(bottleneck)));
             let delay = delay.min(u64::try_from(longest).unwrap_or(u64::MAX)).max(1);
             let text = format!(

@@ -78,6 +78,7 @@ fn the_longest_path_is_that_of_the_engine_over_every_topology() {
                     let (src, dst) = network.pair(flow.src, flow.dst).expect("they reach each other");
                     (network.path(src, dst), flow)
                 });
+                // `max_by_key` takes the last of equal ones; in reverse that is the first flow.
                 let (path, flow) = paths.rev().max_by_key(|(path, _)| path.base_rtt).expect("a flow");
                 let found = scenario.longest_path().expect("a path");
                 assert_eq!(
@@ -104,6 +105,7 @@ fn the_longest_path_is_that_of_the_engine_over_every_topology() {
             }
         }
     }
+    // With none of these, the rate of the sender's own link would pass for the path's.
     assert!(slower > 20, "links of hosts that are not the slowest: {slower}");
 }
 

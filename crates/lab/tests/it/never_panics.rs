@@ -13,6 +13,7 @@ use proptest::prelude::*;
 /// Reads a text as far as flows; whatever is wrong must also render.
 fn read(text: &str, sets: &[String]) {
     let mut sets = sets.to_vec();
+    // Text at random may ask for billions of flows, and is to be refused before it makes them.
     sets.push("memory_limit=64 MB".into());
     let request = Request::text(text, "scenario.toml", &fixtures(), &sets, None);
     let flows = request.load().and_then(|s| {

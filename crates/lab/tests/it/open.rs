@@ -222,12 +222,14 @@ fn calls_of_an_open_loop_wait_for_no_reply() {
     let starts = begun(&slow);
     let even = starts.windows(2).all(|two| (two[1] - two[0] - 20e-6).abs() < 1e-12);
     assert!(even && starts.len() == 50, "{starts:?}");
+    // The variation of a lognormal whose logarithm has a deviation of 1.
     for (arrivals, variation) in [("poisson", 1.0), ("lognormal", libm::sqrt(libm::exp(1.0) - 1.0))] {
         let starts = begun(&[&format!("traffic.0.arrivals=\"{arrivals}\"")]);
         let gaps: Vec<f64> = starts.windows(2).map(|two| two[1] - two[0]).collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let spread =
             libm::sqrt(gaps.iter().map(|gap| (gap - mean) * (gap - mean)).sum::<f64>() / gaps.len() as f64);
+        // Of 2,000 gaps: 4.5 standard errors for `poisson`, 3.4 for `lognormal`.
         assert!((mean / 20e-6 - 1.0).abs() < 0.1, "{arrivals}: mean {mean}");
         assert!(
             (spread / mean / variation - 1.0).abs() < 0.25,

@@ -18,6 +18,7 @@ fn the_order_of_events_is_the_committed_one() {
     let asked = selected_transports();
     for transport in headway_transport::registry::NAMES {
         let known = committed.lines().find(|l| l.split_once(' ').is_some_and(|(name, _)| name == *transport));
+        // Kept as it is, so that blessing with some transports alone loses no line of the others.
         if let Some(known) = known.filter(|_| !asked.contains(transport)) {
             found += &format!("{known}\n");
             continue;

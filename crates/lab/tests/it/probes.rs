@@ -63,6 +63,7 @@ fn a_window_is_what_the_machine_holds_of_each_message() {
         "sample={every = \"20 us\", flows = \"all\", probes = [\"window_packets\", \"in_flight_packets\"]}";
     let output = run(&good(SMALL, &["transport.name=template", "transport.window=6", flows, sample]));
     let windows = values(&output, "window_packets");
+    // 3 kB are three packets: a window has no more than its message.
     assert!(windows.contains(&6.0) && windows.contains(&3.0), "{windows:?}");
     assert!(windows.iter().all(|w| *w == 6.0 || *w == 3.0), "{windows:?}");
     assert!(values(&output, "in_flight_packets").iter().all(|packets| *packets <= 6.0));

@@ -40,6 +40,7 @@ fn the_relaxation_time_is_that_of_the_formula() {
     // 2 * 0.5 / 0.5^2 times the time of a message, as all are the same.
     near(found.relaxation_s.expect("a steady state"), 4.0 * SERVICE);
     near(found.per_second, 4.0 * 0.5 / SERVICE);
+    // Four hosts at half of their links send two messages in the time of one.
     near(found.arrivals_s, 1000.0 * SERVICE / 2.0);
     let heavier = length(PACKETS, &["traffic.0.load=0.8"]);
     near(heavier.relaxation_s.expect("a steady state"), 2.0 * 0.8 / 0.04 * SERVICE);
@@ -53,8 +54,10 @@ fn a_warm_up_and_a_longer_run_miss_less_of_the_steady_state() {
     near(found.missing, all(500.0 * SERVICE / relaxation));
     let short = length(PACKETS, &["traffic.0.flows=8"]);
     near(short.missing, all(4.0 * SERVICE / relaxation));
+    // Four times 1230.4 ns.
     let warm = length(PACKETS, &["warmup=\"4921600 ps\""]);
     near(warm.warmup_s, relaxation);
+    // The integral's other end, exp(-125), is far below the tolerance.
     near(warm.missing, libm::exp(-1.0) / (125.0 - 1.0));
     let (warmup, arrivals) = found.advice().expect("a steady state");
     let sets = [
@@ -122,6 +125,7 @@ fn the_halves_are_those_of_the_flows_that_are_measured() {
     let offered = sum(&|row| middle < start.value(row) && start.value(row) <= end);
     let growth = output.summary["backlog_growth"].as_f64().expect("a number");
     assert!((growth - (backlog(end) - backlog(middle)) / offered).abs() < 1e-12, "{growth}");
+    // A half of fewer than 50 flows has no mean.
     let few = run(&good(PACKETS, &["traffic.0.flows=99"]));
     assert!(few.summary["slowdown_mean_early"].is_null() && few.summary["slowdown_mean_late"].is_null());
     assert!(run(&good(SMALL, &[])).summary.get("slowdown_mean_early").is_none(), "nothing is random there");

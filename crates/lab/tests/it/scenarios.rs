@@ -29,6 +29,7 @@ fn all_scenarios_read_at_all_scales() {
     let mut files = Vec::new();
     scenarios(&common::repository().join("scenarios"), &mut files);
     files.sort();
+    // The wrong folder would pass without a file.
     assert!(files.len() >= 9, "{files:?}");
     for path in headway_testing::one_in!(6, &files.iter().collect::<Vec<_>>()) {
         for scale in [None, Some("smoke"), Some("paper")] {

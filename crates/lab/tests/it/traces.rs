@@ -182,6 +182,7 @@ fn messages_that_a_host_receives_begin_a_gap_apart() {
         let found = outcome(&traced);
         let mut over: Vec<u64> =
             found.steps.iter().filter_map(|step| step.finish).map(|at| at.0 / 1000).collect();
+        // Without the sends of rank 1, and the computation of rank 0 that is over at this time.
         over.retain(|at| *at > 100_000);
         over.sort_unstable();
         (over, found.flows[0].start.expect("it begins"))
@@ -201,6 +202,7 @@ fn short_messages_are_over_when_they_are_sent_and_long_ones_when_that_is_known()
         let found = outcome(&traced);
         (found.flows[0].known, found.flows[1].start.expect("it begins"))
     };
+    // Two overheads on one processor.
     assert_eq!(start("overhead = \"10 ns\"").1, Time::ns(20));
     let (known, begins) = start("overhead = \"10 ns\"\neager = \"999 B\"");
     assert_eq!(Some(begins), known.map(|known| known + Time::ns(10)));
@@ -358,6 +360,7 @@ fn collectives_of_groups_go_on_at_the_same_time() {
     let alone = Alone::new(8);
     let text = "HYBRID_TRANSFORMER model_parallel_NPU_group: 2 all_gpus: 8\n1\nmlp -1 0 ALLREDUCE 2000 0 NONE 0 0 NONE 0 0\n";
     let (_folder, traced) = scenario(text, "txt", 8, "", &UNASKED);
+    // A ring of two sends halves of the 2000 B twice.
     assert_eq!(end(&outcome(&traced)), Time(2 * alone.t(1_000) + alone.a()));
 }
 
@@ -369,7 +372,7 @@ fn the_published_workload_of_simai_is_read() {
     );
     let resolved =
         load(&text, &[]).expect("a scenario").setup().expect("a network").resolve(1).expect("a run");
-    // Two layers, each an allreduce of eight ranks.
+    // Two layers, each a ring of eight ranks: 2 (8 - 1) steps, in which each rank sends an eighth.
     assert_eq!(resolved.spec.flows.len(), 2 * 8 * 14);
     let bytes: u64 = resolved.spec.flows.iter().map(|flow| flow.bytes).sum();
     assert_eq!(bytes, 14 * (16_777_216 + 67_108_864));
@@ -416,6 +419,7 @@ fn a_trace_is_the_same_on_any_number_of_threads() {
     );
     let resolved =
         load(&text, &[]).expect("a scenario").setup().expect("a network").resolve(1).expect("a run");
+    // With an edge from host to host the run would not be divided, and show nothing.
     assert!(resolved.spec.graph.as_ref().is_some_and(|graph| graph.local()));
     let alone = headway_sim::run(&resolved.spec, &mut |_| true).expect("it runs");
     let around = headway_sim::Around { threads: 3, ..headway_sim::Around::default() };

@@ -50,6 +50,7 @@ fn flows_depend_on_the_seed_and_not_on_the_transport_or_the_network_behind() {
     let other_load = flows(&poisson("flows = 200", &["traffic.0.load=0.25"]));
     for (a, b) in base.iter().zip(&other_load) {
         assert_eq!((a.src, a.dst, a.bytes), (b.src, b.dst, b.bytes), "another load keeps sizes and pairs");
+        // Starts are whole picoseconds, so the ratio is not exact.
         assert!((b.start.0 as f64 / a.start.0 as f64 - 2.0).abs() < 1e-6, "half the load is twice the time");
     }
     let second = poisson("flows = 200\n[[traffic]]\nkind = \"permutation\"\nbytes = 1000", &[]);
@@ -64,6 +65,7 @@ fn offered(flows: &[FlowSpec], bytes: impl Fn(u64) -> u64) -> f64 {
 }
 
 const HOSTS_BPS: f64 = 32.0 * 10e9;
+// Four leaves with four uplinks each.
 const CORE_BPS: f64 = 4.0 * 4.0 * 10e9;
 
 #[test]
@@ -91,6 +93,7 @@ fn a_load_means_what_it_says() {
     close(offered(&websearch, wire), 0.5 * HOSTS_BPS);
     let core = flows(&poisson("flows = 60000\nload_reference = \"core-links\"", &[]));
     let crossing: Vec<FlowSpec> = core.iter().filter(|f| f.src / 8 != f.dst / 8).copied().collect();
+    // Of the 31 other hosts, 24 are in other racks.
     close(crossing.len() as f64 / core.len() as f64, 24.0 / 31.0);
     close(offered(&crossing, wire), 0.5 * CORE_BPS);
     let apart =
@@ -121,6 +124,7 @@ fn sources_and_destinations_are_even_and_distinct() {
         destinations[flow.dst as usize] += 1;
     }
     for count in sources.iter().chain(&destinations) {
+        // 4.7 standard deviations of a mean of 1,000.
         assert!((850..1150).contains(count), "{count} of about 1000");
     }
 }
@@ -142,6 +146,7 @@ fn sizes_follow_their_distribution() {
         let flows = flows(&poisson("flows = 50000", &[&format!("traffic.0.cdf={name}")]));
         for bytes in [1_000, 10_000, 100_000, 1_000_000, 10_000_000] {
             let share = flows.iter().filter(|f| f.bytes <= bytes).count() as f64 / flows.len() as f64;
+            // 3.6 standard deviations of a share of one half, the widest.
             assert!((share - cdf.share_up_to(bytes)).abs() < 0.008, "{name} up to {bytes}: {share}");
         }
     }
@@ -153,6 +158,7 @@ fn an_incast_is_many_to_one_in_every_round() {
         "kind = \"incast\"\nsenders = 4\nreceiver = 1\nbytes = \"20 kB\"\nrepeat = 3\nperiod = \"1 ms\"",
     );
     let rows: Vec<_> = flows.iter().map(|f| (f.src, f.dst, f.start.0 / 1_000_000_000)).collect();
+    // The receiver is left out of the first hosts.
     let senders = [0, 2, 3, 4];
     let expected: Vec<_> = (0..3).flat_map(|round| senders.map(|s| (s, 1, round))).collect();
     assert_eq!(rows, expected);
@@ -189,6 +195,7 @@ fn on_off_sends_one_message_an_on_period() {
     let flows = pattern(keys);
     let starts: Vec<u64> = flows.iter().map(|f| f.start.0 / 1_000_000).collect();
     assert_eq!(starts, [0, 400, 800]);
+    // 4 Gb/s for 100 us.
     assert!(flows.iter().all(|f| f.bytes == 50_000));
 }
 
@@ -199,6 +206,7 @@ fn flows_that_share_take_turns_unless_they_start_at_line_rate() {
         .iter()
         .map(|f| (f.initial_window.share, f.initial_window.phase, f.initial_window.burst))
         .collect();
+    // A flow that shares with no other has no turns, and so no clump.
     assert_eq!(openings, [(2, 0, 3), (2, 1, 3), (1, 0, 1)]);
     let at_line_rate = pattern(&format!("{keys}\n[start]\nmode = \"line-rate\""));
     assert!(at_line_rate.iter().all(|f| f.initial_window.share == 1));

@@ -133,6 +133,7 @@ fn cost(case: &Case, until: Time) -> Option<(f64, u64)> {
 }
 
 fn in_baseline(text: &str, name: &str) -> Option<f64> {
+    // With the space, because one name may begin another.
     text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok())
 }
 

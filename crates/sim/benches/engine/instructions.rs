@@ -102,6 +102,7 @@ fn cost(row: &Row) -> Option<Cost> {
 fn outcome(row: &Row, whole: bool) -> Outcome {
     let mut spec = specification(row);
     if !whole {
+        // Messages begin at `START`, so that no event happens.
         spec.stop = Time::ZERO;
     }
     run(&spec, &mut |_| true).expect("a valid run")

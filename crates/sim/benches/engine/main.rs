@@ -149,6 +149,7 @@ fn speeds(wanted: &[String]) {
             case.name,
             out.flows.len(),
             out.packet_hops,
+            // Larger networks take valgrind too long.
             if case.k <= 8 { instructions_a_hop(case, out.packet_hops) } else { "-".into() },
             peak_megabytes(case),
         );
@@ -212,6 +213,7 @@ fn flows(case: &Case) -> Vec<FlowSpec> {
 /// Host `i` sends to a host half the network and a stride away: a permutation that crosses the core.
 fn drawn(case: &Case) -> Vec<FlowSpec> {
     let hosts = case.k * case.k * case.k / 4;
+    // The stride of odd hosts is even, so that they share no receiver with even ones.
     (0..hosts).map(|i| flow(i, (i + hosts / 2 + 7 * (i % 2) * 2) % hosts, case.bytes)).collect()
 }
 
@@ -290,6 +292,7 @@ fn ndp(mut run: RunSpec) -> RunSpec {
     ];
     run.fabric.discipline = "trimming".into();
     run.fabric.params = vec![("variant".into(), ParamValue::Choice("csg-htsim".into()))];
+    // `-q 8`: eight packets of 1500 B.
     run.fabric.buffer = Buffer { data: Limit::Bytes(12_000), control: Limit::Bytes(24_000) };
     run.fabric.routing = Routing::Pinned;
     run.fabric.sizes = Sizes { payload: 1500, header: 64, framing: 0, control: 64 };

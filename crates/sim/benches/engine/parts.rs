@@ -63,6 +63,7 @@ fn shares(case: &Case) -> Result<BTreeMap<&'static str, f64>, String> {
         let out = std::env::temp_dir().join(format!("headway-parts-{}", std::process::id()));
         let counted = callgrind_into(&["gate", "once", case.name, part], Some(&out));
         let text = std::fs::read_to_string(&out);
+        // Before anything below can return.
         drop(std::fs::remove_file(&out));
         counted.ok_or("valgrind is not installed")?;
         for (place, count) in costs(&text.map_err(|e| e.to_string())?, &me) {
@@ -70,6 +71,7 @@ fn shares(case: &Case) -> Result<BTreeMap<&'static str, f64>, String> {
             *of_part.entry(part).or_default() += sign * count as f64;
         }
     }
+    // Without lines, hardly an instruction is of a part.
     if of_part.len() < 3 {
         return Err("this program was built without lines; use the profile `bench`".into());
     }
@@ -121,6 +123,7 @@ fn costs(text: &str, me: &Path) -> BTreeMap<Option<u64>, u64> {
                 ("-", by) => address.wrapping_sub(number(by)),
                 _ => number(place),
             };
+            // After the line in the source.
             let count = words.nth(1).and_then(|count| count.parse().ok()).unwrap_or(0);
             if !std::mem::take(&mut called) {
                 *all.entry(own.then_some(address)).or_default() += count;

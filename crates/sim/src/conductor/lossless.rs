@@ -20,8 +20,9 @@ impl<'a> Conductor<'a> {
         let ends = pfc.on_deadlock == OnDeadlock::End;
         let every = pfc.deadlock_check.0;
         // At least one unit of time later, so that the next check is another instant.
+        // Rounded up to a multiple, so that checks happen at the same instants for any number of shards.
         self.next_check = Time(next.max(self.now.0 + 1).div_ceil(every).saturating_mul(every));
-        // One that a link takes apart as it goes down is none. That is known ahead.
+        // A link that goes down later drops what waits for it, which ends the cycle. Faults are known in advance (decision 18).
         let apart = |fault: &FaultSpec| matches!(&fault.what, Fault::Down(down) if down.at > self.now);
         if self.spec.faults.iter().any(apart) {
             return;
@@ -42,6 +43,7 @@ impl<'a> Conductor<'a> {
         all.iter().for_each(|shard| shard.ports.gather(&mut stopped));
         let of_node = self.division.of_node();
         let hosts = self.network.interfaces();
+        // Only the shard that owns a switch keeps account of its memory.
         let guard_of = |switch: u32| -> &Guard {
             let owner = usize::from(of_node[(hosts + switch) as usize]);
             all.get(owner).and_then(|shard| shard.ports.lossless.as_deref()).unwrap_or(first)
@@ -89,6 +91,7 @@ impl<'a> Conductor<'a> {
             }
             for (place, (record, link)) in records.iter_mut().zip(self.network.links()).enumerate() {
                 if owns(link.from) {
+                    // `counts` does not know it, and another shard may have set it before.
                     let headroom_max = record.pauses.headroom_max;
                     record.pauses = guard.counts(place as u32, self.now);
                     record.pauses.headroom_max = headroom_max;

@@ -21,6 +21,7 @@ impl<'a> Conductor<'a> {
         let mut all: Guards<'_, 'a> = shards.iter().map(lock).collect();
         // Counters of ports advance when something happens there: brought up to the end of the run.
         all.iter_mut().for_each(|shard| shard.ports.catch_up_all(now));
+        // A last sample at the end of the run, whatever the interval.
         if self.sampler.is_some() {
             self.take_sample(&mut all);
         }
@@ -44,6 +45,7 @@ impl<'a> Conductor<'a> {
             }),
             delivered: flow.delivered(),
             retransmitted: Some(flow.retransmitted()),
+            // Machines and ports count what queues drop; losses by faults are counted at links.
             drops: Some(flow.drops() + lost(number)),
             trims: Some(flow.trims()),
             marks: Some(flow.marks()),
@@ -72,6 +74,7 @@ impl<'a> Conductor<'a> {
             by_cause,
             steps: self.waiting.as_ref().map(|waiting| waiting.records(now)).unwrap_or_default(),
             links,
+            // A run that ended before its last flow started has only the first half of this measurement.
             arrivals: self.arrivals.take().filter(|arrivals| arrivals.end < Time::MAX),
             warnings,
             host_gauges: hosts.iter().map(|host| gauges(host.iter().map(|part| part.1), now)).collect(),
@@ -97,10 +100,12 @@ impl<'a> Conductor<'a> {
     fn ending(&self) -> Ending {
         let ends = self.spec.fabric.pfc.as_ref().is_some_and(|pfc| pfc.on_deadlock == OnDeadlock::End);
         match self.rest {
+            // First: full memory ends a run by `Stop` or by `Cut`, depending on what is full.
             _ if self.full.is_some() => Ending::Memory,
             Some(Rest::Over) => Ending::Complete,
             Some(Rest::Quiet) => Ending::Quiet,
             Some(Rest::NoProgress) => Ending::NoProgress,
+            // A deadlock that is found at the run's own `stop` has not ended it.
             Some(Rest::Stop) if ends && self.deadlock.is_some() && self.now < self.spec.stop => {
                 Ending::Deadlock
             }

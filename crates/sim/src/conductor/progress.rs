@@ -37,6 +37,7 @@ impl Looks {
             _ => None,
         });
         // A sample of paths, spread over all flows and all hosts.
+        // `max(1)`: there may be no flows, and `step_by` panics at 0.
         let flows = spec.flows.iter().step_by(spec.flows.len().div_ceil(PATHS).max(1));
         let hosts = (1..network.interfaces()).step_by((network.interfaces() as usize).div_ceil(PATHS).max(1));
         let pairs = flows.map(|flow| (flow.src, flow.dst)).chain(hosts.map(|host| (0, host)));

@@ -17,7 +17,9 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
     let link = LinkSpec { rate: Rate::gbps(10), delay: Time::us(1) };
     let flow = |i: u32| FlowSpec {
         src: i % 16,
+        // The offset is 1 to 15, so that no host sends to itself.
         dst: (i % 16 + 1 + i / 3 % 15) % 16,
+        // Multiples of a prime spread the sizes without a generator of random numbers.
         bytes: 1 + u64::from(i) * 7919 % 300_000,
         start: Time::us(u64::from(i % 5)),
         class: 0,
@@ -34,6 +36,7 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
         fabric: FabricSpec {
             discipline: discipline.into(),
             params: Vec::new(),
+            // Too few for two senders at one receiver: the ports have to drop or trim, which the test asserts.
             buffer: Buffer { data: Limit::Packets(12), control: Limit::Packets(128) },
             routing: Routing::Spray,
             sizes: Sizes::default(),
@@ -100,6 +103,7 @@ fn assert_same<T: Transport>() {
     assert_eq!(with.digest, without.digest, "{}", T::INFO.name);
     assert_eq!(with, without, "{}", T::INFO.name);
     for threads in [2, 3, 4, 8] {
+        // Both kinds on several threads, since each shard looks ahead by itself.
         let shared = outcome(threads % 2 == 0, threads);
         assert_eq!(shared.digest, with.digest, "{} on {threads} threads", T::INFO.name);
         assert_eq!(shared, with, "{} on {threads} threads", T::INFO.name);

@@ -71,15 +71,18 @@ impl Bonds {
         let ways = self.ways.entry((address, packet.dst.0));
         let ways = Arc::clone(ways.or_insert_with(|| network.ways(address, packet.dst.0).into()));
         let up: Vec<u32> = ways.iter().copied().filter(|port| is_up(*port)).collect();
+        // With all links down, a packet is lost on one of them, as at a host with one port.
         let ways = if up.is_empty() { &ways[..] } else { &up[..] };
         if ways.is_empty() {
             return address;
         }
         if !self.divides {
+            // As with ECMP: packets of a flow keep to one port and so their order.
             return ways[packet.entropy as usize % ways.len()];
         }
         let turn = &mut self.turns[address as usize];
         let first = *turn as usize;
+        // Ports take turns at being the first, so that a lone flow uses all of them alike.
         let mut places = (0..ways.len()).map(|place| ways[(first + place) % ways.len()]);
         let port = places.find(|port| is_idle(*port)).unwrap_or(ways[first % ways.len()]);
         *turn = turn.wrapping_add(1);
@@ -114,6 +117,7 @@ impl Engine<'_> {
             self.send_waiting(&ports);
             let Some(bonds) = &self.bonds else { return };
             let waiting: usize = ports.iter().map(|port| bonds.ports[*port as usize].waiting.len()).sum();
+            // A limit on what waits, so that the machine chooses later packets as late as possible.
             if !ports.iter().any(|port| self.is_idle(*port)) || waiting >= WAITING * ports.len() {
                 ports.iter().for_each(|port| self.wake(*port));
                 break;
@@ -161,6 +165,7 @@ impl Engine<'_> {
             if !self.wire_is_idle(port) {
                 continue;
             }
+            // One packet for each port: its wire is busy with it from now on.
             let Some(bonds) = &mut self.bonds else { return };
             let Some((packet, echo)) = bonds.ports[port as usize].waiting.pop_front() else { continue };
             if self.ports.egress[port as usize].port.is_down() {

@@ -72,6 +72,7 @@ impl Engine<'_> {
 
     /// The run goes on although nothing is to come; with `false` no longer.
     pub(crate) fn hold(&mut self, on: bool) {
+        // Counted like a flow that the run waits for, which keeps it from ending.
         let Some(given) = &mut self.given else { return };
         if on {
             given.awaited += 1;
@@ -118,6 +119,7 @@ impl Engine<'_> {
                     given.awaited += 1;
                     self.open += 1;
                 }
+                // A timer belongs to no host; the number only fills the event's field.
                 self.schedule_given(0, self.now.saturating_add(after), Due::Timer(number));
             }
         }
@@ -138,6 +140,7 @@ impl Engine<'_> {
                 "a flow that is given while the run goes on has no stop and no connection".into(),
             ));
         }
+        // A source gives starts as times from now.
         let start = self.now.saturating_add(flow.start);
         if let Some(given) = &mut self.given {
             let network = &self.network;
@@ -148,6 +151,7 @@ impl Engine<'_> {
             // Doubled, so that adding one flow after another takes linear time in all.
             let room = (2 * self.flows.len()).max(FIRST_ROOM);
             let more = (self.flows.len()..room).map(|_| Progressing::default());
+            // A new list is possible only because such a run has one shard: others would keep the old one.
             let flows: Arc<[Progressing]> = self.flows.iter().map(Progressing::copy).chain(more).collect();
             self.flows = flows;
             if let Some(deliveries) = &mut self.deliveries {
@@ -162,6 +166,7 @@ impl Engine<'_> {
         let Some(given) = &mut self.given else { return };
         given.asked += 1;
         let (rank, place) = (rank::of_node(u64::from(nodes) + given.asked), given.due.insert(due) as u32);
+        // + 1, since 0 in place of a packet means flows that start as planned.
         self.ports.links.queue.push(at.0, rank, FLOW_START | host, nodes + place + 1);
     }
 

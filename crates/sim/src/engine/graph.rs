@@ -32,6 +32,7 @@ impl Engine<'_> {
     fn begin_step(&mut self, waiting: &Waiting, node: u32, step: GraphStep) -> Time {
         let (by_processor, by_interface) = (step.processor.map(u32::from), step.gap.map(interface));
         let free = |key: Option<u32>| key.and_then(|key| self.processors.get(&(step.host, key))).copied();
+        // `None`, a resource that was never used, is less than any time.
         let waits = free(by_processor).max(free(by_interface)).unwrap_or(Time::ZERO);
         let begin = self.now.max(waits);
         let end = begin.saturating_add(step.takes);
@@ -88,6 +89,7 @@ impl Engine<'_> {
                     Node::Step(step) => {
                         let one = graph.steps()[step as usize];
                         let end = self.begin_step(&waiting, number, one);
+                        // Without an event of its own, which would make a chain of such steps cost one event each.
                         if end == self.now {
                             waiting.end_step(step, self.now);
                             self.end_step();

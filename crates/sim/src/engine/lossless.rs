@@ -15,6 +15,7 @@ impl Engine<'_> {
 
     /// Asks the machine of a host whose wire is free, if the port is a host's without a queue.
     fn ask(&mut self, number: u32) {
+        // Ports of switches have no machine behind them.
         if number < self.ports.hosts && self.ports.lossless.is_some() {
             self.pull(number);
         }
@@ -32,6 +33,7 @@ impl Engine<'_> {
     pub(super) fn forward_lossless(&mut self, link: u32, next: u32, handle: u32) {
         if !self.ports.admit(link, handle, self.now) {
             let packet = *self.ports.links.pool.get(handle);
+            // Only a lost pause frame can let a packet arrive at a full switch: otherwise headroom was too small.
             let by_fault =
                 // Counted apart if a fault kept the pause from its sender.
                 self.ports.lossless.as_ref().is_some_and(|guard| guard.could_not_stop(link, &packet));

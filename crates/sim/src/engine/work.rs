@@ -60,11 +60,13 @@ impl Work {
         if costs.is_free() {
             return Ok(None);
         }
+        // The model prepares a burst while one is on the wire: a queue between would let it run ahead.
         if spec.fabric.host_queue.is_some() {
             let text = "hosts whose processors take time have no queue in front of their links".into();
             return Err(BuildError::Shape(text));
         }
         let interfaces = network.interfaces();
+        // The number shares the word of an event with the kind of step.
         if interfaces > HOST {
             let text = format!(
                 "{interfaces} interfaces of hosts are too many for hosts that cost time: {HOST} at most"
@@ -122,9 +124,11 @@ impl Engine<'_> {
         let Some(work) = &mut self.work else { return };
         let (costs, one) = (&work.costs, &mut work.hosts[host as usize]);
         one.waiting.push(handle);
+        // Without coalescing nothing waits, hence nothing can be merged either.
         if costs.coalesce == Time::ZERO || costs.is_enough(one.waiting.len()) {
             return self.hand_up(host);
         }
+        // The window counts from its first packet; later ones do not make it longer.
         if one.until.is_none() {
             let until = self.now.saturating_add(costs.coalesce);
             one.until = Some(until);
@@ -134,6 +138,7 @@ impl Engine<'_> {
 
     /// A window ends, unless it ended early because enough packets were there.
     fn handed_up(&mut self, host: u32) {
+        // The event of a window that ended early cannot be taken back. If another one began since, its end differs.
         if self.work.as_ref().is_some_and(|work| work.hosts[host as usize].until == Some(self.now)) {
             self.hand_up(host);
         }
@@ -150,6 +155,7 @@ impl Engine<'_> {
         // Stable: a group keeps the order of its packets.
         grouped.sort_by_key(|(group, _)| *group);
         for group in grouped.chunk_by(|a, b| a.0 == b.0) {
+            // Packets that GRO merges cost the processor as much as one.
             let done = work.done(host, self.now, work.costs.packet);
             for (place, (_, handle)) in group.iter().enumerate() {
                 links.queue.push(done.0, rank::of_delivery(host, place), DELIVER | host, *handle);
@@ -163,6 +169,7 @@ impl Engine<'_> {
     pub(super) fn prepare(&mut self, host: u32) {
         let Some(work) = &mut self.work else { return };
         let (costs, one) = (&work.costs, &mut work.hosts[host as usize]);
+        // One burst ahead is enough to keep the wire busy, and more would take the choice from the machine.
         if !one.next.is_empty() {
             return;
         }
@@ -198,6 +205,7 @@ impl Engine<'_> {
             }
         }
         if !one.next.is_empty() {
+            // A burst costs as much as one packet: that is the point of TSO.
             let done = work.done(host, now, work.costs.packet);
             self.ports.links.queue.push(done.0, rank::of_work(PREPARED | host), PREPARED | host, 0);
         }
@@ -226,6 +234,7 @@ impl Engine<'_> {
             work.hosts[host as usize].sends = true;
         }
         self.ports.links.queue.push(free_at.0, rank::of_work(SENT | host), SENT | host, 0);
+        // The next burst is prepared while this one leaves, so that processor and wire work at the same time.
         if begins {
             self.prepare(host);
             self.arm(host);

@@ -111,6 +111,7 @@ impl Ports<'_> {
         ports: &[u32],
         least: &mut Vec<u32>,
     ) -> Option<u32> {
+        // Without bringing the port up to date, which would cost on every hop that has no choice.
         if let [only] = *ports {
             return Some(only);
         }
@@ -147,9 +148,10 @@ impl Ports<'_> {
         }
         let packet = self.links.pool.get(handle);
         let crossing = (switch, packet.src.0, packet.dst.0, packet.entropy);
-        // Its port may have gone down.
+        // Its port may have gone down since, or no longer lead to the destination.
         let port =
             flowlets.port_of(crossing, arrival.1).filter(|port| ports.contains(port)).or_else(|| {
+                // A hash of switch, link and time, so that the draw is the same for any number of threads.
                 let place = self.links.any_of(switch, ports.len() as u32, arrival);
                 ports.get(place as usize).copied()
             })?;

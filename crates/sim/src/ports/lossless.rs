@@ -98,6 +98,7 @@ impl Guard {
     }
 
     fn take_charge(&mut self, handle: u32) -> Charge {
+        // Packets that have never been in a switch may have no place in the list.
         match self.charges.get_mut(handle as usize) {
             Some(charge) => std::mem::replace(charge, UNCOUNTED),
             None => UNCOUNTED,
@@ -169,6 +170,7 @@ impl Ports<'_> {
         if guard.charges.len() <= at {
             guard.charges.resize(at + 1, UNCOUNTED);
         }
+        // Pauses do not concern packets of class 0, which so take no counted memory.
         let inbound = guard.rules.inbound(link).copied().filter(|_| class > 0);
         let Some(inbound) = inbound else {
             guard.charges[at] = UNCOUNTED;
@@ -178,6 +180,7 @@ impl Ports<'_> {
             return false;
         }
         guard.charges[at] = Charge { link, bytes, class: class as u8 };
+        // This packet may be the one that goes past the threshold.
         self.tell(link, now);
         true
     }
@@ -221,6 +224,8 @@ impl Ports<'_> {
         counts.resumes_sent += u64::from((changed & !state).count_ones());
         let egress = &mut self.egress[number as usize];
         let ends = if apart { now } else { egress.port.occupy(now, bytes) };
+        // A frame travels as a packet, since neither pool nor mailbox of a shard holds anything else. No port sees
+        // it as one.
         let mut frame = Packet::new(PacketKind::Probe, HostId(0), HostId(0), 0);
         (frame.index, frame.count) = (changed, state);
         let link = egress.link(number);
@@ -294,6 +299,7 @@ impl Ports<'_> {
             let Some(departure) = egress.port.next_open(now, &mut links.pool) else { return };
             let link = egress.link(number);
             self.leave(link, departure.handle, departure.ends, now);
+            // The packet now at the head may be of a stopped class, or no longer be.
             self.hold(number);
         }
     }
@@ -308,6 +314,7 @@ impl Ports<'_> {
     /// A packet that is in the memory of a switch arrives at a port of it; or one of a host at the queue of that.
     pub(crate) fn offer_lossless(&mut self, number: u32, handle: u32, now: Time) -> Result<(), Full<u32>> {
         // Departures that were due before this arrival come first.
+        // Also brings `hold` up to date, before this packet's class is looked at.
         self.serve(number, now);
         let guard = self.guard();
         let stopped = guard.lanes[number as usize].stopped;
@@ -462,6 +469,7 @@ impl Ports<'_> {
         let guard = self.guard();
         let lane = &guard.lanes[host as usize];
         let params = guard.rules.params();
+        // With one class open all are asked for: what turns out to be of a stopped one is kept.
         match !lane.kept.is_empty() || lane.stopped == params.every_class() {
             false => Asks::All,
             true if params.pause_control => Asks::Nothing,
@@ -477,6 +485,7 @@ impl Ports<'_> {
     pub(crate) fn send_kept(&mut self, host: u32, now: Time) -> bool {
         let guard = self.guard();
         let lane = &guard.lanes[host as usize];
+        // The first one only: packets leave in the order in which their machine gave them away.
         let open = |(packet, _): &&Pulled| lane.stopped >> guard.class_of(packet) & 1 == 0;
         let Some(kept) = lane.kept.front().filter(open).copied() else { return false };
         guard.lanes[host as usize].kept.pop_front();
@@ -494,6 +503,8 @@ impl Ports<'_> {
             return;
         }
         let (egress, links) = (&mut self.egress[host as usize], &mut self.links);
+        // Not when the machine gave it away: the stamps go with the next packet on the wire, which may have been
+        // another.
         if let (Some(echo), Some(stamping)) = (echo, &mut links.stamping) {
             stamping.take_along(echo);
         }
@@ -515,11 +526,13 @@ impl Ports<'_> {
                     all.since.insert((*number, class as u8), lane.since[class]);
                 }
             }
+            // What waits at a host takes no memory of a switch, and so cannot be part of a cycle.
             if lane.stopped == 0 || *number < self.hosts {
                 continue;
             }
             self.egress[*number as usize].port.show_waiting(|handle| {
                 let Some(charge) = guard.charges.get(handle as usize) else { return };
+                // Bit 0 is never set, so that packets that are not counted fall through.
                 if lane.stopped >> charge.class & 1 == 1 {
                     let waits = ((charge.link, charge.class), (*number, charge.class));
                     *all.waits.entry(waits).or_default() += u64::from(charge.bytes);

@@ -21,6 +21,7 @@ impl Pair {
     /// Adds an event `ahead` picoseconds from now.
     fn push(&mut self, ahead: u64, class: u8) {
         let at = self.now + ahead;
+        // The number in the rank makes it unique: the order is total, as the heap's is.
         self.queue.push(at, u64::from(class) << 42 | u64::from(self.made), self.made, !self.made);
         self.heap.push(Reverse((at, class, self.made)));
         self.made += 1;
@@ -71,6 +72,7 @@ proptest! {
     fn agrees_with_a_heap_whatever_is_asked_of_it(
         steps in prop::collection::vec(step(), 0..2000),
         density in 1..20_000usize,
+        // The last one asks for buckets wider than a key has bits for.
         horizon in prop_oneof![Just(4096u64), Just(2_000_000), Just(u64::MAX / 2)],
         ahead in prop_oneof![Just(0usize), 1..200usize],
     ) {
@@ -92,6 +94,7 @@ fn agrees_with_a_heap_over_many_turns_of_the_ring() {
     for ahead in [0, 1, 24, 300] {
         let mut pair = Pair::new(2_000_000, 4096, ahead);
         for host in 0..700 {
+            // A full packet, 1,538 B on the wire, takes 123,040 ps at 100 Gb/s.
             pair.push(host % 7 * 123_040, 0);
         }
         for turn in 0..100_000u64 {
@@ -131,6 +134,7 @@ fn what_is_added_to_a_bucket_already_sorted_finds_its_place() {
 fn it_looks_no_further_ahead_than_it_should() {
     let mut pair = Pair::new(1 << 20, 4096, 1000);
     for at in 0..4000 {
+        // 2^20 ps over 4,096 buckets: each is 256 ps wide and has one event.
         pair.push(at * 256, 0);
     }
     assert!(pair.pop());

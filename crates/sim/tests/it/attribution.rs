@@ -97,6 +97,7 @@ fn surroundings() -> impl Strategy<Value = RunSpec> {
         Just(Routing::LeastQueue),
         Just(Routing::Flowlet(Time::us(20))),
     ];
+    // The shortest message, and one byte more than a packet holds.
     let size = prop_oneof![Just(1u64), Just(1_461), 2..40_000u64, 40_000..300_000u64];
     let parts = (
         proptest::collection::vec(size, 1..24),
@@ -193,6 +194,7 @@ fn of_two_packets_the_later_waits_where_they_meet() {
     let to_one = vec![flow(0, 2, 1_460, Time::ZERO), flow(1, 2, 1_460, Time::ns(200))];
     let out = outcome(&told_by_cause(spec(star(3), "cubic", to_one, Time::s(1))));
     let by_cause = told(&out, 1);
+    // The later one comes 200 ns after the first bit of the other.
     let waited = wire(FULL) - Time::ns(200);
     assert_eq!((by_cause.queue, by_cause.host), (waited, Time::ZERO));
     let (link, longest) = by_cause.held.expect("it waited");
@@ -240,6 +242,7 @@ fn processors_and_interfaces_of_hosts_are_at_hosts() {
     let free = outcome(&run);
     let out = outcome(&RunSpec { costs, ..run });
     let more = out.flows[0].fct().expect("done") - free.flows[0].fct().expect("done");
+    // A message and a packet to send, the window of the interface, and a packet and a message to receive.
     assert_eq!(more, Time::us(3 + 2 + 7 + 2 + 3));
     assert_eq!(told(&out, 0), TimeByCause { host: more, ..told(&free, 0) });
 }

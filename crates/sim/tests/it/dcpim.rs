@@ -14,6 +14,7 @@ use headway_units::{Rate, Time};
 fn run_of(hosts: u32, flows: Vec<FlowSpec>) -> RunSpec {
     let topology = TopologySpec::SingleSwitch(SingleSwitch { hosts, link: link(100, Time::us(1)) });
     let mut run = spec(topology, "dcpim", flows, Time::ms(50));
+    // Nothing is lost: the matching alone decides.
     run.fabric.buffer = Buffer { data: Limit::Packets(10_000), control: Limit::Packets(10_000) };
     run
 }
@@ -27,6 +28,7 @@ fn finish(out: &Outcome, flow: usize) -> Time {
 const FRAME: Time = Time(123_040);
 const CONTROL: Time = Time(2_013_440);
 const DATA: Time = Time(2_246_080);
+// 1.3 (`beta`) round trips of control.
 const ROUND: Time = Time(5_234_944);
 const EPOCH: Time = Time(20_939_776);
 

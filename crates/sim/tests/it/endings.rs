@@ -27,6 +27,7 @@ fn ended(run: &RunSpec) -> (Ending, Outcome) {
 #[test]
 fn a_run_without_a_stop_goes_on_for_as_long_as_something_is_to_come() {
     for name in ["dctcp", "homa"] {
+        // Later than the 400 s at which a run ends in which nothing can arrive.
         let (ending, out) = ended(&star(name, &[Time::ZERO, Time::s(450)]));
         assert_eq!(ending, Ending::Complete, "{name}");
         assert!(out.end > Time::s(450), "{name}: {}", out.end);

@@ -34,6 +34,7 @@ fn busy(topology: TopologySpec, hosts: u32, transport: &str, seed: u64) -> RunSp
     });
     let mut run = spec(topology, transport, flows.collect(), Time::s(2));
     run.seed = seed;
+    // So small that packets are lost.
     run.fabric.buffer.data = Limit::Packets(12);
     run
 }
@@ -114,6 +115,7 @@ fn ecmp_keeps_a_flow_on_one_path_and_spreads_flows_and_spray_uses_all() {
         out.links.iter().filter(|l| l.name.starts_with("leaf0->spine") && l.counters.dequeued > 0).count()
     };
     assert_eq!(used(Routing::Ecmp, 1), 1);
+    // All 20 on one of two paths would be a chance of 2 to the power of -19.
     assert_eq!(used(Routing::Ecmp, 20), 2);
     assert_eq!(used(Routing::Spray, 1), 2);
 }
@@ -125,6 +127,7 @@ fn hosts_of_two_transports_share_one_network() {
     let mut run = spec(leaf_spine(), "amrt", flows, Time::s(1));
     run.transports.push(TransportSpec::new("phost", Vec::new()));
     assert_conserved(&run, &outcome(&run));
+    // Both at one host.
     run.flows[1].src = 0;
     assert_conserved(&run, &outcome(&run));
 }

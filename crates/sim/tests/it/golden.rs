@@ -30,6 +30,7 @@ fn ideal_time_of_thirty_9064_byte_packets_over_six_links_is_259_792_us() {
     let mut run = spec(line(6, Time::us(1)), "amrt", vec![], Time::s(1));
     run.fabric.sizes = Sizes { payload: 9000, header: 64, framing: 0, control: 64 };
     let network = Network::build(&run.topology, &run.fabric).expect("a network");
+    // All packets on one link, one more on each of five others, and six delays.
     assert_eq!(network.ideal_fct(0, 1, 30 * 9000), Time::ns(259_792));
 }
 

@@ -83,6 +83,7 @@ fn a_window_below_the_round_trip_stalls_once_for_the_difference() {
     );
     let slot = Time(1_230_400);
     let rtt = Time::us(20) + slot * 2 + Time(67_200) * 2;
+    // Between ten windows of ten packets.
     let rounds = 9;
     let stall = rtt - slot * 10;
     assert_eq!(finish(&outcome(&short), 0), alone(bytes) + stall * rounds, "ten packets a round trip");
@@ -202,6 +203,7 @@ fn an_incast_of_first_windows_is_repaired_after_a_finite_buffer() {
         let mut run = run_of(transport, 41, flows());
         run.fabric.buffer.data = Limit::Packets(128);
         let out = outcome(&run);
+        // 60 kB are 42 packets.
         let work = Rate::gbps(10).time_of(40 * 42 * FRAME);
         let last = (0..40).map(|i| finish(&out, i)).max().expect("flows");
         let losses = (dropped(&out, DropReason::BufferFull), dropped(&out, DropReason::Unscheduled));

@@ -94,6 +94,7 @@ fn a_flow_that_takes_one_path_takes_one_port() {
     run.flows = (0..40).map(|i| flow(i % 4, 4 + i % 4, 300_000, Time::us(100) * u64::from(i))).collect();
     let out = outcome(&run);
     let loads: Vec<u64> = sent(&out, "h0->").into_iter().map(|(_, bytes)| bytes / 300_000).collect();
+    // Every fourth of 40 messages leaves this host.
     assert_eq!(loads.iter().sum::<u64>(), 10, "whole messages: {loads:?}");
     assert!(loads.iter().all(|load| *load > 0), "some by either port: {loads:?}");
 }
@@ -105,6 +106,7 @@ fn a_lone_message_of_several_ports_is_measured_by_all_of_them() {
     // Switches spray at random over the receiver's two leaves.
     assert!((0.999..1.1).contains(&slowdown), "{slowdown}");
     let one = Rate::gbps(100).time_of(10_000_000 / 1460 * 1538);
+    // About half of the time that one port takes.
     assert!(out.flows[0].ideal < one.saturating_mul(6) / 10, "{} of {one}", out.flows[0].ideal);
 }
 

@@ -52,6 +52,7 @@ fn check_pauses(out: &Outcome) {
     for link in &out.links {
         let p = &link.pauses;
         assert!(
+            // Of eight classes, each may be stopped at the end.
             p.resumes_received <= p.received && p.received - p.resumes_received <= 8,
             "{}: {p:?}",
             link.name
@@ -105,6 +106,7 @@ fn an_incast_pauses_each_host_when_arithmetic_says() {
     assert_eq!(heard, expected);
     // By then the nine have begun their 45th packet, the six their 46th: the last arrive with the 46th, when 45 have
     // left and one is leaving.
+    // Links that leave hosts come before the switch's.
     let port = &out.links[16 + 15];
     assert_eq!(
         (port.name.as_str(), port.counters.queue_max_bytes),
@@ -142,6 +144,7 @@ fn headroom_to_the_last_byte(less: u64) -> RunSpec {
         reserve: 0,
         alpha: 64.0,
         headroom_less: less,
+        // Headroom of six packets for each of four ports, and a pool of ten.
         buffer: 4 * (6 * FULL - less) + 10 * FULL,
         ..PfcParams::default()
     };
@@ -188,6 +191,7 @@ fn bursts(transport: &str, pfc: PfcParams, (gbps, delay): (u64, Time), seed: u64
 /// Memory for these bursts: headroom and a little more.
 fn tight(run: &mut RunSpec, pool: u64) {
     let Some(pfc) = &mut run.fabric.pfc else { return };
+    // Enough to be built, until the switches say what they need.
     pfc.buffer = 1 << 40;
     let network = Network::build(&run.topology, &run.fabric).expect("a network");
     let least = headway_network::Lossless::new(
@@ -257,6 +261,7 @@ fn runs_are_the_same_on_any_number_of_threads() {
         tight(&mut run, 30_000);
         let out = on_threads(&run, 1);
         let pauses: u64 = out.links.iter().map(|link| link.pauses.received).sum();
+        // Credits keep its queues too short for a pause.
         assert!(pauses > 0 || transport == "expresspass", "{transport}: no pause");
         for threads in 2..6 {
             let other = on_threads(&run, threads);
@@ -328,6 +333,7 @@ fn pauses_that_wait_for_each_other_are_found_and_named() {
     let heard = pauses.0.iter().filter(|(_, port)| deadlock.cycle.iter().any(|(link, _)| link == port));
     assert_eq!(Some(deadlock.closed), heard.map(|(at, _)| *at).max());
     assert!(
+        // Switches are checked every 50 us.
         deadlock.found >= deadlock.closed
             && deadlock.found == out.end
             && out.end.0.is_multiple_of(Time::us(50).0)
@@ -382,6 +388,7 @@ fn what_does_not_go_with_lossless_switches_is_refused() {
     let mut slow = usual();
     slow.costs = HostCosts { packet: Time::ns(1), ..HostCosts::default() };
     assert!(refused(&slow).contains("processors"));
+    // All but `fair-queue`.
     let holdable = disciplines::NAMES.iter().filter(|name| disciplines::is_holdable(name)).count();
     assert_eq!(holdable, disciplines::NAMES.len() - 1);
 }
@@ -533,6 +540,7 @@ fn some_fault() -> impl Strategy<Value = FaultSpec> {
     let changes =
         (links, at, lasts, rate, delay, any::<bool>()).prop_map(|(links, at, lasts, rate, delay, ends)| {
             let until = if ends { Time(at + lasts) } else { Time::MAX };
+            // A change has to change something.
             let delay = delay.or(rate.is_none().then_some(1_000)).map(Time);
             let what = Fault::Change(Change { at: Time(at), until, rate: rate.and_then(Rate::new), delay });
             FaultSpec { links, kind: None, what }
@@ -553,6 +561,7 @@ proptest! {
         faults in prop::collection::vec(some_fault(), 1..5),
         seed in any::<u64>(),
     ) {
+        // Runs with faults that contradict each other are refused.
         prop_assume!(headway_network::conflict(&faults).is_none());
         let name = headway_transport::registry::NAMES[name];
         let pfc = PfcParams { alpha, classes, out_of_band, pause_control, ..PfcParams::default() };

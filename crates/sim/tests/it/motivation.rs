@@ -50,6 +50,7 @@ fn phost_by_arrival_leaves_a_sixth_then_thirty_percent_of_the_first_link_idle() 
 #[test]
 fn amrt_refills_the_first_link_between_the_models_bounds() {
     let out = outcome(&two_bottlenecks("amrt", true));
+    // 40 us of delay, and a data packet and a grant on each of four links.
     let rtt = 45.2;
     for (change, from, to) in [(1000.0, 1500, 2500), (2500.0, 3500, 4500)] {
         let after = used(&out, "s0->s1", Time::us(from), Time::us(to));

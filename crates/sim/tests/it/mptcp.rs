@@ -50,6 +50,7 @@ fn shared(transport: &str, rate: Rate, loss: f64, buffer: u32, stop: Time) -> Ru
     let flows = vec![flow(0, 2, FOREVER, Time::ZERO), second(flow(1, 3, FOREVER, Time::us(137)))];
     let mut run = with_second(spec(topology, transport, flows, stop), "tcp");
     run.fabric.sizes = frames();
+    // The packet on the wire is one of `buffer`.
     run.fabric.buffer = Buffer { data: Limit::Packets(buffer - 1), control: Limit::Packets(1000) };
     let what = Fault::Random { loss, duplicate: 0.0, reorder: 0.0, reorder_by: Time::ZERO };
     let links = LinkChoice::Some(vec![BOTTLENECK.into()]);
@@ -153,6 +154,7 @@ fn two_free_paths_are_filled() {
         for scheduler in ["min-rtt", "round-robin"] {
             let run = two_paths(transport, Rate::gbps(1), vec![on(0, 0, FOREVER)], stop);
             let out = outcome(&param(run, "scheduler", word(scheduler)));
+            // Payload of two paths of 1 Gb/s.
             let whole = 2e9 * 1460.0 / 1500.0;
             let part = rate_of(&out, 0, stop) / whole;
             println!("{transport}, {scheduler}: {part:.3} of both paths");
@@ -214,6 +216,7 @@ fn equal_paths_are_both_kept() {
 
 /// Loses everything on a link from packet `from` on.
 fn dies(name: &str, from: u64) -> FaultSpec {
+    // Far more packets than the message has.
     let what = Fault::DropNth((from..from + 10_000).collect());
     FaultSpec { links: LinkChoice::Some(vec![name.into()]), kind: None, what }
 }

@@ -45,6 +45,7 @@ fn a_packet_leaves_a_switch_as_its_header_is_there_unless_the_way_on_is_faster()
         HEAD + 2 * FULL + FULL + paths,
         "all of it has to be there before it goes on faster"
     );
+    // The first switch waits for all of it, the second for a header at twice the rate.
     assert_eq!(alone(20), FULL + HEAD / 2 + FULL + paths);
 }
 
@@ -145,6 +146,7 @@ fn a_queue_in_front_of_a_link_takes_what_a_host_has_in_order() {
         let hosts = SingleSwitch { hosts: 3, link: link(10, Time::us(1)) };
         let mut run = spec(hosts.into(), "tcp", flows, Time::s(1));
         run.fabric.host_queue = queue;
+        // All packets of a message may leave at once.
         outcome(&param(run, "initial_window", ParamValue::Int(60)))
     };
     let (pulled, queued) = (two(None), two(Some(Limit::Packets(100))));

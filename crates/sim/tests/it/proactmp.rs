@@ -21,6 +21,7 @@ const CLIENT: u32 = 10;
 
 /// The paper's testbed with ten hosts in each of two racks, and cores of this many Gb/s.
 fn testbed(core: u64, flows: Vec<FlowSpec>, stop: Time) -> RunSpec {
+    // A round trip has eight links.
     let delay = Time(250_000);
     let host = LinkSpec { rate: Rate::gbps(1), delay };
     let spine = LinkSpec { rate: Rate::gbps(core), delay };
@@ -173,6 +174,7 @@ fn migration(third: Time, load: u64) -> RunSpec {
         ],
         back: Vec::new(),
     });
+    // As many bytes as 1 Gb/s carries in all three parts.
     let long = third.0 / 1000 * 3 / 8;
     let packets = (third.0 / 1000 * load / 1000 / 8 / FRAME) as u32;
     let mut source = flow(1, 3, u64::from(packets) * 1460, third);
@@ -191,6 +193,7 @@ fn migration(third: Time, load: u64) -> RunSpec {
 fn split(run: &RunSpec, third: Time, load: u64) -> [[f64; 2]; 3] {
     let out = outcome(run);
     let at = |part: u64| {
+        // Without the time in which the shares still change.
         let (from, to) = (third * part + Time(third.0 / 5), third * (part + 1));
         let goodput = |name: &str| {
             let series = link_series(&out, name, Metric::Utilisation);
@@ -349,6 +352,7 @@ fn the_seed_keeps_its_bounds_and_does_not_fill_the_line() {
     let (_, most) = gauge(&out, CLIENT, "outstanding_credit_bytes");
     let rate = 8e5 / (finish(&out, 0).0 as f64 / 1e12) / 1e6;
     println!("seed: {rate:.0} Mb/s, {most} B outstanding at most");
+    // Three times 125 B.
     assert!(most <= 375, "{most}");
     assert!(rate > 100.0 && rate < 616.0, "{rate}");
 }

@@ -47,6 +47,7 @@ proptest! {
             prop_assert_eq!(found.state, FlowState::Done);
             prop_assert_eq!(found.delivered, spec.bytes);
             let took = found.finish.expect("done") - spec.start;
+            // Each end computes for the message and for one packet that nothing overlaps.
             let least = found.ideal + (costs.packet + costs.message) * 2;
             prop_assert!(took >= least, "{} {} {}", name, took, least);
         }
@@ -72,6 +73,7 @@ fn every_cost_moves_the_digest_and_their_absence_does_not() {
     digests.sort_unstable();
     digests.dedup();
     assert_eq!(digests.len(), all.len());
+    // A number of packets bounds a window, and there is none.
     assert_eq!(digest(HostCosts { coalesce_packets: 2, ..none }), digest(none));
 }
 

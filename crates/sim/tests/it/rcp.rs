@@ -53,7 +53,7 @@ fn finish(out: &Outcome, flow: usize) -> Time {
 
 #[test]
 fn a_lone_flow_is_a_round_trip_later_than_the_ideal() {
-    // [X] The ports are idle and give their whole rate: 2 us and 84 bytes each way for the SYN, then line rate.
+    // [X] The ports are idle and give their whole rate: a SYN and its answer of 84 bytes each, then line rate.
     let out = outcome(&rcp(star(2), vec![flow(1, 0, 1000 * 1460, Time::ZERO)], Time::ms(10)));
     let delay = (40 * SLOT - 2 * SLOT - 2 * CONTROL) / 4;
     let syn = 4 * delay + 4 * CONTROL;
@@ -127,6 +127,7 @@ fn with_a_buffer_smaller_than_that_packets_are_lost_and_all_arrive_in_the_end() 
     let out = outcome(&run);
     let drops: u32 = out.flows.iter().map(|f| f.drops.expect("counted")).sum();
     let last = (0..5).map(|f| finish(&out, f)).max().expect("five");
+    // 4 MB are 2740 packets.
     let alone = Time(5 * 2740 * SLOT);
     println!("{drops} drops, last after {last}, {alone} at the link's rate");
     assert!(drops > 50 && last < alone * 2);

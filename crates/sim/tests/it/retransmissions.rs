@@ -22,6 +22,7 @@ struct Departures {
 
 impl Tap for Departures {
     fn started(&mut self, link: u32, _start: Time, packet: &Packet) {
+        // Links that leave hosts come first.
         if link < self.hosts && packet.is_data() && !self.left.insert((packet.tag, packet.index)) {
             self.again[packet.tag as usize] += u64::from(packet.payload);
         }

@@ -28,6 +28,7 @@ fn every_packet_of_a_first_window_takes_the_empty_round_trip() {
         // The run ends with the last of ten packets at its receiver, when eight are answered.
         let out = over_a_switch(transport, 1, 14_600);
         assert_eq!((trips(&out).count(), trips(&out).longest()), (8, EMPTY), "{transport}");
+        // The mean is of whole nanoseconds.
         assert_eq!(trips(&out).mean(), Some(Time(EMPTY.0 / 1000 * 1000)), "{transport}");
     }
 }

@@ -37,6 +37,7 @@ fn fast_host(bytes: u64) -> RunSpec {
         bottleneck: link(10, delay),
     });
     let mut one = fair(flow(0, 1, bytes, Time::ZERO), 8, 0);
+    // One of eight sharers of 40 packets has five.
     one.initial_window.window = Some(40);
     let run = spec(topology, "rpo", vec![one], Time::ms(20));
     sampled(run, RTT)
@@ -62,6 +63,7 @@ fn a_flow_at_an_eighth_of_the_rate_fills_the_link_in_three_round_trips() {
             &packets[..8]
         );
     }
+    // Without the rounds in which it grows, and those of its end.
     let full = &packets[5..packets.len() - 3];
     let used = full.iter().sum::<f64>() / full.len() as f64;
     assert!(used > 39.8, "{used} packets a round trip");
@@ -108,6 +110,7 @@ fn two_flows(bytes: [u64; 2]) -> RunSpec {
     });
     let flows = (0..2).map(|i| fair(flow(i, 2 + i, bytes[i as usize], Time::ZERO), 2, i)).collect();
     let run = spec(topology, "rpo", flows, Time::ms(6));
+    // 40 us of propagation, and 3.9 us of packets on six links.
     sampled(run, Time::us(44))
 }
 
@@ -142,6 +145,7 @@ fn a_newcomer_takes_spare_room_alone_until_what_it_lost_is_granted_again() {
         let out = outcome(&param(run.clone(), "detection", ParamValue::Choice(detection.into())));
         let bottleneck = named(&out, "s0->s1");
         // RPO §IV-A: its first window meets a link that normal packets fill, and gives way.
+        // `DropReason::Unscheduled`: opportunistic packets.
         assert!(bottleneck.counters.dropped[2] > 10, "{:?}", bottleneck.counters.dropped);
         assert_eq!(out.flows[0].drops.expect("counted"), 0, "what was granted is not dropped");
         let queue = gauge(&out, "s0->s1", NORMAL_QUEUE).1;

@@ -215,6 +215,7 @@ fn a_source_hears_of_the_flows_of_the_specification_and_gives_others_beside_them
     let own = vec![flow(3, 4, 200_000, Time::us(5)), flow(1, 4, 1_000, Time::us(7))];
     let alone = outcome(&star("dctcp", own.clone()));
     let mut session = Session::new(star("dctcp", own), u64::MAX).expect("a run");
+    // From another host and to another one, so that it meets none of them.
     let mut list = List::of([message(0, 2, 60_000)]);
     assert_eq!(go(&mut session, &mut list, None), Rest::Over);
     let (spec, found) = session.finish();

@@ -50,6 +50,7 @@ fn two_long_messages_to_one_receiver_go_one_after_the_other() {
     let out = outcome(&run_of(3, flows));
     let (first, second) = (finish(&out, 0), finish(&out, 1));
     let alone = |packets: u64| CONTROL * 2 + DATA + FRAME * (packets - 1);
+    // 1 MB are 685 packets.
     assert!(first < alone(685) + FRAME * 3, "the shorter one as if alone: {first}");
     assert!(second < alone(685 + 1370) + FRAME * 3, "and no gap before the other: {second}");
 }

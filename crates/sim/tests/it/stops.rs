@@ -24,6 +24,7 @@ fn a_flow_is_over_at_its_time_and_leaves_no_trace_under_every_transport() {
         let found = outcome(&star(transport, flows));
         let [over, beside, after] = &found.flows[..] else { panic!("three flows") };
         assert_eq!((over.state, over.finish, over.known), (FlowState::Stopped, None, None), "{transport}");
+        // The link carries 500 kB until then.
         assert!(over.delivered > 0 && over.delivered < 600_000, "{transport}: {}", over.delivered);
         assert_eq!((beside.state, after.state), (FlowState::Done, FlowState::Done), "{transport}");
         // Nothing is left of it that others wait for.

@@ -95,12 +95,14 @@ fn sawtooth(transport: &str, from: Time, to: Time) -> (u32, u32) {
 #[test]
 fn newreno_swings_between_112_and_250_packets() {
     let (least, most) = sawtooth("tcp", Time::ms(600), Time::ms(1800));
+    // A half of 275 packets on the path and in the queue, less the 25 of the path.
     assert!((108..=116).contains(&least) && (247..=250).contains(&most), "{least}..{most}");
 }
 
 #[test]
 fn cubic_in_a_datacenter_swings_between_167_and_250_packets() {
     let (least, most) = sawtooth("cubic", Time::ms(600), Time::ms(1800));
+    // 0.7 of 275 packets, less the 25 of the path.
     assert!((162..=172).contains(&least) && (247..=250).contains(&most), "{least}..{most}");
 }
 
@@ -181,6 +183,7 @@ fn synchronised_dctcp_peaks_at_k_plus_n_packets() {
 fn a_threshold_below_a_seventh_of_the_path_starves_the_link() {
     let spec = reference("dctcp", 1, long(1, 1 << 40), Time::ms(300));
     let mut low = sampled(spec, Time::ms(1));
+    // A seventh of the path is 3.6 packets.
     low.fabric.params.push(("threshold".into(), ParamValue::Int(2)));
     assert!(utilisation(&outcome(&low), Time::ms(100), Time::ms(300)) < 0.995);
 }
@@ -233,6 +236,7 @@ fn windows_follow_the_square_root_of_random_loss() {
     let links = LinkChoice::Some(vec![BOTTLENECK.into()]);
     spec.faults = vec![FaultSpec { links, kind: Some(PacketKind::Data), what }];
     let out = outcome(&spec);
+    // The base round trip is 300.4 us.
     let rounds = stop.as_secs_f64() / 300.4e-6;
     let window = out.flows[0].delivered as f64 / 1460.0 / rounds;
     // sqrt(3 / (2 p)) is 12.2; the reference's model has 13.1.

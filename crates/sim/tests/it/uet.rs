@@ -100,6 +100,7 @@ fn the_link_of_a_receiver_is_busy_from_the_first_packet_to_the_last() {
             let out = outcome(&run_of(name, 100, flows));
             let last = (0..senders as usize).map(|flow| known(&out, flow)).max().expect("flows");
             let wire = Rate::gbps(100).time_of(SIZES.message_wire(bytes) * u64::from(senders));
+            // A base round trip, less the time of the packet that `wire` has already.
             let bound = wire + Time(13_690_000);
             let most = Time((bound.0 as f64 * overhead) as u64);
             // Senders in the same rack are nearer than the bound's.
@@ -136,6 +137,7 @@ fn policies_that_listen_avoid_a_slow_path() {
 /// The link of the first core switch to the second pod.
 fn slow_link(run: &RunSpec) -> String {
     let network = Network::build(&run.topology, &run.fabric).expect("a network");
+    // Four edge and four aggregation switches of each of eight pods come first.
     let core = network.hosts() + 2 * 8 * 4;
     let of_core = |number: &usize| network.links()[*number].from == core;
     let number = (0..network.links().len()).filter(of_core).nth(1).expect("a link for each pod");

@@ -132,7 +132,7 @@ fn what_waits_for_a_flow_that_its_stop_ends_begins_then() {
 
 #[test]
 fn deadlines_count_from_when_a_flow_begins() {
-    // Homa does not use them; D2TCP ends as without one when the deadline is far, whenever the flow begins.
+    // D2TCP is one of those that use deadlines.
     let with = |deadline: Option<Time>| {
         let flows = vec![
             flow(0, 1, 2_000_000, Time::ZERO),
@@ -207,6 +207,7 @@ fn a_run_whose_flows_wait_is_the_same_on_any_number_of_threads() {
         let mut steps = Vec::new();
         for round in 1..rounds {
             for host in 0..hosts {
+                // From the host five places before, which sends to this one.
                 let before = Cause::Flow(of(round - 1, (host + hosts - 5) % hosts), Until::Received);
                 let own = Cause::Flow(of(round - 1, host), Until::Known);
                 if round % 2 == 0 {
@@ -252,6 +253,7 @@ fn turns_at_processors_are_the_same_on_any_number_of_threads() {
     let run = waiting(spec(tree.into(), "ndp", flows, Time::ms(100)), steps, &edges);
     let alone = outcome(&run);
     let waited = (0..48).filter(|n| alone.steps[*n].start > alone.flows[*n].finish).count();
+    // Of three that come to each host, one at least.
     assert!(waited >= 16, "{waited} steps waited for their turn");
     let found = run_within(&run, Around { threads: 4, ..Around::default() }, &mut |_| true).expect("a run");
     assert_eq!(found, alone);

@@ -14,6 +14,7 @@ pub(super) fn draw(dice: &mut Dice, wild: bool, several: bool, tiny: bool) -> (T
     let own = headway_transport::registry::find_entry(name).map_or("", |entry| entry.info.discipline);
     let mut fabric = Table::new();
     let discipline = if dice.percent(15) { *dice.pick(headway_fabric::registry::NAMES) } else { own };
+    // A lone transport brings its own without being told.
     if several || discipline != own {
         fabric.insert("discipline".into(), discipline.into());
     }
@@ -164,6 +165,7 @@ fn sizes(dice: &mut Dice, fabric: &mut Table, most: u64) -> u64 {
     {
         fabric.insert(key.into(), number(bytes));
     }
+    // Data may be shorter than control.
     (payload + header + framing).max(control)
 }
 

@@ -13,6 +13,7 @@ pub(super) fn draw(dice: &mut Dice, sketch: &Sketch) -> Vec<Value> {
 
 fn one(dice: &mut Dice, sketch: &Sketch) -> Table {
     match dice.below(14) {
+        // Outages and changes choose their links themselves, and have no `kind`.
         0..2 => return down(dice, sketch),
         2..4 => return change(dice, sketch),
         _ => {}
@@ -71,6 +72,7 @@ fn change(dice: &mut Dice, sketch: &Sketch) -> Table {
     let mut change = table([("at", duration(at)), ("links", links(dice, sketch))]);
     let both = dice.percent(30);
     if both || dice.percent(50) {
+        // The rate of the slowest link, from the time that a full packet takes there.
         let bps = sketch.wire * 8 * 1_000_000_000_000 / sketch.slot;
         let bps = (bps as f64 * dice.magnitude(0.2, 5.0)) as u64;
         change.insert("rate".into(), format!("{} bps", bps.max(1_000_000)).into());
@@ -111,6 +113,7 @@ fn chances(dice: &mut Dice, sketch: &Sketch) -> Table {
         }
     }
     if fault.is_empty() {
+        // A table without any key is refused.
         fault.insert("loss".into(), Value::Float(0.01));
     }
     if fault.contains_key("reorder") {

@@ -17,12 +17,14 @@ pub(super) fn draw(dice: &mut Dice, case: &mut Case, folder: &Path) -> bool {
     let mut made = case.clone();
     let fabric = made.scenario.entry("fabric").or_insert_with(|| Table::new().into());
     let Some(fabric) = fabric.as_table_mut() else { return false };
+    // Lossless switches have one memory for all ports.
     fabric.remove("buffer");
     if let Some(Value::Array(list)) = fabric.get_mut("at") {
         list.iter_mut().filter_map(Value::as_table_mut).for_each(|at| drop(at.remove("buffer")));
         // An entry that set a buffer alone sets nothing now.
         list.retain(|at| at.get("discipline").is_some());
     }
+    // Enough to be accepted, until the switches say what they need at least.
     let mut pfc = table([("buffer", number(PLENTY))]);
     let mut put = |key: &str, value: Value| drop(pfc.insert(key.into(), value));
     // Credits and other control may be larger than data that is small.

@@ -112,6 +112,7 @@ const WILD: u64 = 25;
 
 fn attempt(dice: &mut Dice, most: Size, far: bool, folder: &Path) -> Option<Case> {
     let mut size = most;
+    // The number is drawn in either case, so that `far` shifts no later choice.
     if dice.below(RARELY) != 0 || far {
         size = Size {
             packets: size.packets.min(Size::SMALL.packets),
@@ -132,6 +133,7 @@ fn attempt(dice: &mut Dice, most: Size, far: bool, folder: &Path) -> Option<Case
     }
     scenario.insert("transport".into(), transport.into());
     let mut case = Case { scenario, graph, flows: None };
+    // What follows is drawn in units of the network: its links, its slot, its round trip.
     let sketch = Sketch { wild, ..sketch(&case, size, folder)? };
     // From a stream of its own, so that all other choices stay.
     let mut own = Dice::new(headway_primitives::mix(dice.below(1 << 62)));
@@ -161,6 +163,7 @@ fn attempt(dice: &mut Dice, most: Size, far: bool, folder: &Path) -> Option<Case
             costs(dice, &sketch, hosts);
         }
     }
+    // A single key may be the jitter, which a queue goes with.
     let costly = case.scenario.get("hosts").and_then(Value::as_table).is_some_and(|hosts| hosts.len() > 1);
     if own.percent(10) && !costly {
         let hosts = case.scenario.entry("hosts").or_insert_with(|| Table::new().into());
@@ -196,12 +199,14 @@ fn attempt(dice: &mut Dice, most: Size, far: bool, folder: &Path) -> Option<Case
     if let Some(stop) = latest {
         case.scenario.insert("stop".into(), duration(stop));
     }
+    // Last: the whole scenario decides how much memory its switches need.
     if own.percent(15) && !wild {
         lossless::draw(&mut own, &mut case, folder);
     }
     if !is_accepted(&case, folder) {
         return None;
     }
+    // On a copy, so that a variation that is refused does not cost the scenario.
     let mut varied = case.clone();
     if let Some(Value::Array(entries)) = varied.scenario.get_mut("traffic") {
         traffic::vary(&mut asked, &sketch, entries);
@@ -237,6 +242,7 @@ fn sketch(case: &Case, size: Size, folder: &Path) -> Option<Sketch> {
         links: network.link_names(),
         switches: network.switch_names(),
         wild: false,
+        // Some draws divide by it.
         slot: Rate::new(slowest)?.time_of(u64::from(sizes.full_wire())).0.max(1),
         round_trip: trips.max()?,
         payload: u64::from(sizes.payload),
@@ -290,6 +296,7 @@ fn ask(dice: &mut Dice, case: &Case, sample: &mut Table, filled: u64) -> u64 {
     let some = dice.some(&known, 50);
     let asked = if some.is_empty() { true.into() } else { Value::from(some) };
     sample.insert("probes".into(), asked);
+    // Each probe is one more row of a flow in an interval.
     filled / (1 + known.len() as u64)
 }
 

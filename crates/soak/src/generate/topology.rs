@@ -89,6 +89,7 @@ fn graph_of(dice: &mut Dice, links: &Links) -> Table {
         }
     }
     for switch in 1..switches {
+        // Each to an earlier one, so that all are connected.
         edges.push((format!("s{switch}"), format!("s{}", dice.below(switch))));
     }
     for _ in 0..dice.below(2 * switches) {

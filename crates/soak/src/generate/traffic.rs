@@ -47,6 +47,7 @@ pub(super) fn vary(dice: &mut Dice, sketch: &Sketch, entries: &mut [Value]) {
         word("pairs", &["any", "inter-rack"]);
         if dice.percent(30) {
             let packets = dice.count(1, sketch.size.packets.min(1_000));
+            // An entry has a number of flows or a duration, not both.
             entry.remove("flows");
             entry.insert("duration".into(), duration((sketch.slot * packets / sketch.hosts).max(1)));
         }
@@ -69,6 +70,7 @@ pub(super) fn wait(dice: &mut Dice, sketch: &Sketch, entries: &mut [Value]) {
             }
             let mut causes: Vec<Value> = Vec::new();
             for _ in 0..dice.count(1, 3) {
+                // An earlier one, so that no flows wait for each other.
                 let name = format!("f{}", dice.below(number as u64));
                 let known = table([("name", Value::from(name.as_str())), ("until", "known".into())]);
                 causes.push(if dice.percent(30) { known.into() } else { name.into() });
@@ -130,6 +132,7 @@ fn as_toml(value: &Json) -> Value {
     match value {
         Json::Null => panic!("a kind of traffic draws a key without a value"),
         Json::Bool(b) => Value::Boolean(*b),
+        // Whole numbers first, since TOML tells 1 from 1.0.
         Json::Number(n) => n.as_u64().map_or_else(|| Value::Float(n.as_f64().unwrap_or(f64::NAN)), number),
         Json::String(text) => Value::String(text.clone()),
         Json::Array(list) => Value::Array(list.iter().map(as_toml).collect()),
@@ -163,6 +166,7 @@ fn common(dice: &mut Dice, sketch: &Sketch, table: &mut Table) {
     }
     if dice.percent(15) {
         let share = dice.count(1, 40);
+        // A share need not be whole, and 0.375 is exact in binary.
         let share = if dice.percent(30) { Value::Float(share as f64 + 0.375) } else { number(share) };
         table.insert("share".into(), share);
     }

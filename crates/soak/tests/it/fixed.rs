@@ -105,6 +105,7 @@ const TRACES: &str =
 /// Every key of the page as (table of the root, key), from the rows under each heading.
 fn keys_of_the_page() -> BTreeSet<(String, String)> {
     let (mut table, mut inside, mut found) = (None, false, BTreeSet::new());
+    // Tables of the page are made from the declarations.
     for line in headway_lab::pages::filled(PAGE).lines() {
         if let Some(heading) = line.strip_prefix("## ") {
             let named = heading

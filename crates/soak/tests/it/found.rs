@@ -28,6 +28,7 @@ fn what_broke_once_holds() {
         let mut file: Table = text.parse().unwrap_or_else(|error| panic!("{name}: {error}"));
         let scenario = tree(&mut file, "scenario").unwrap_or_else(|| panic!("{name} has no `scenario`"));
         let case = Case { scenario, graph: tree(&mut file, "graph"), flows: tree(&mut file, "flows") };
+        // Anything else in the file would be ignored.
         assert_eq!(file.keys().collect::<Vec<_>>(), ["why"], "{name}");
         let why = file["why"].as_str().expect("a reason");
         let again: Table = case.kept(why).parse().expect("as `headway-soak` writes them");

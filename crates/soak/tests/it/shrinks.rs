@@ -26,6 +26,7 @@ fn a_broken_invariant_is_shown_by_a_scenario_of_a_few_lines() {
     let folder = tempfile::tempdir().expect("a directory");
     let (large, first) = (1..)
         .map(|seed| generate(seed, Size::SMALL, folder.path()).0)
+        // A short one leaves nothing to take away.
         .filter(|case| case.text().lines().count() > 40)
         .find_map(|case| failure(&case, folder.path()).map(|found| (case, found)))
         .expect("some seed marks a packet");

@@ -81,6 +81,7 @@ fn credits_that_nothing_is_left_to_send_for_are_in_the_estimate() {
 fn a_run_that_needs_more_than_was_expected_ends_with_what_it_has() {
     let doubled = ["fault=[{ duplicate = 1.0 }]"];
     let (.., said) = peak("2 GB", &[]);
+    // Barely more than is expected, and far less than twice as many packets take.
     let limit = said + said / 20;
     let (output, peak, _) = peak(&format!("{limit} B"), &doubled);
     let warnings = output.manifest["warnings"].to_string();

@@ -126,6 +126,7 @@ impl Groups {
             // ASTRA-sim sorts them, too.
             members.sort_unstable();
             let listed = Listed { ranks: members, by: source.name.clone() };
+            // The reader of JSON keeps the last of two equal keys without a word.
             let is_twice = source.text.matches(&format!("\"{written}\"")).count() > 1;
             if groups.beside.insert(name, listed).is_some() || is_twice {
                 return Err(fail(format!("group `{written}` is there twice")));
@@ -224,6 +225,7 @@ impl Groups {
                 }
             });
         }
+        // Sorted by name and members, so that groups are numbered alike whatever rank names them first.
         let mut numbers: BTreeMap<(String, Vec<u32>), Vec<&Used>> = BTreeMap::new();
         for (used, group) in self.used.iter().zip(found) {
             let (name, ranks, by) = match group {

@@ -210,6 +210,7 @@ impl OfRank<'_> {
                 self.metadata(file, first)?;
                 while at < file.bytes.len() {
                     let span = self.message(file, &mut at)?;
+                    // Every node, since a tool may have put new metadata before old nodes.
                     self.is_new(file, &span)?;
                     let node = Node::decode(&file.bytes[span.clone()]);
                     let node = node.map_err(|(id, text)| match id {
@@ -393,6 +394,7 @@ impl OfRank<'_> {
     /// Bytes of a message or of a collective.
     fn bytes(&self, node: &Node, span: &Range<usize>, reader: &Reader<'_>) -> Result<u64, ScenarioError> {
         let chunks = (node.whole("msg_chunk_cnt"), node.whole("total_chunk_cnt"));
+        // A size in bytes comes before one in chunks.
         if let ((Some(some), Some(all)), None) = (chunks, node.attribute("comm_size")) {
             let Some(buffer) = reader.said.collective_bytes else {
                 let error = self.fail_of(
@@ -402,6 +404,7 @@ impl OfRank<'_> {
                 );
                 return Err(error.help("`collective_bytes` says how large the buffer of the collective is"));
             };
+            // Before the division.
             if all <= 0 || !(0..=all).contains(&some) {
                 return Err(self.fail_of(node, span, format!("it sends {some} of {all} chunks")));
             }
@@ -464,6 +467,7 @@ impl OfRank<'_> {
                 return Err(fail(text.into()).help(help));
             }
         }
+        // A barrier carries nothing, but a flow has at least a byte.
         let bytes = if collective == Collective::Barrier { 1 } else { self.bytes(node, span, reader)? };
         let has_root = [Collective::Broadcast, Collective::Reduce, Collective::Gather, Collective::Scatter]
             .contains(&collective);
@@ -491,6 +495,7 @@ impl OfRank<'_> {
             |text: &&String| node.name.contains("process_group:init") || text.contains("\"pg_name\"");
         let Some(inputs) = node.inputs.as_ref().filter(is_list) else { return Ok(()) };
         let text = inputs.trim();
+        // Python's form of a list of one text, whose quotes it escapes.
         let inner = text.strip_prefix("['").and_then(|rest| rest.strip_suffix("']")).unwrap_or(text);
         let inner = inner.replace("\\'", "'");
         let fail = |text: String| self.fail_of(node, span, text);
@@ -523,6 +528,7 @@ impl OfRank<'_> {
                 ranks = (0..reader.trace.ranks).collect();
             }
             ranks.sort_unstable();
+            // Sorted and each once, so that groups of equal members are equal.
             ranks.dedup();
             if let Some(size) = one["group_size"].as_u64().filter(|size| *size != ranks.len() as u64) {
                 let has =
@@ -565,6 +571,7 @@ impl Reader<'_> {
             let nodes = counted(count, "node");
             self.trace.notes.push(format!("the attribute `{name}` of {nodes} has no effect"));
         }
+        // Counted at the end: groups are known only when all files are read.
         let collectives = self.trace.operations.iter().filter(|one| match one.what {
             What::Collective { group, .. } => self.trace.groups[group as usize].len() == 1,
             _ => false,
@@ -737,6 +744,7 @@ mod tests {
         assert!(cut.to_string().contains("begins here, and"), "{cut}");
         assert!(of(Vec::new()).to_string().starts_with("rank 0: the file is empty"));
         assert!(of(vec![0xff; 30]).to_string().starts_with("rank 0: this is no length of a message"));
+        // At every byte, since each field of the format may be cut in the middle.
         for cut in 0..whole.len() {
             // Nothing but a whole number of messages is read.
             let read = parse(binary(whole[..cut].to_vec()), &Said::default());

@@ -132,6 +132,7 @@ impl From<proto::Attribute> for (String, Value) {
             attribute.fixed64,
         ];
         let signed = signed.into_iter().flatten().map(i128::from);
+        // An attribute is a `oneof`: at most one of these is there.
         let whole = signed.chain(unsigned.into_iter().flatten().map(i128::from)).next();
         let value = match (whole, attribute.text, attribute.booleans) {
             (Some(number), ..) => Value::Whole(number),
@@ -157,6 +158,7 @@ impl Node {
             data_deps: node.data_deps,
             ctrl_deps: node.ctrl_deps.len(),
             starts: node.start_micros > 0,
+            // proto3 does not write zeros, so that 0 and a missing duration are the same.
             takes: (node.duration_micros > 0).then_some(takes),
             inputs: node.inputs.map(|inputs| inputs.values),
             attributes: node.attributes.into_iter().map(Into::into).collect(),
@@ -215,6 +217,7 @@ pub fn other_json(text: &str) -> Option<OtherJson> {
     if !is_json(text.as_bytes()) || !(text.contains("\"traceEvents\"") || text.contains("\"schema\"")) {
         return None;
     }
+    // Only the first value is parsed, and its parts stay text: such files may be large.
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<BTreeMap<String, &RawValue>>();
     let first = values.next()?.ok()?;
     if first.contains_key("traceEvents") {
@@ -269,6 +272,7 @@ pub(super) fn json(source: &Arc<Source>) -> Result<Vec<(Node, Range<usize>)>, Sc
 }
 
 fn rows(list: &str) -> serde_json::Result<Vec<&str>> {
+    // Raw, because errors name the place of a node in the text.
     Ok(serde_json::from_str::<Vec<&RawValue>>(list)?.into_iter().map(RawValue::get).collect())
 }
 
@@ -331,6 +335,7 @@ fn of_json(object: &Map<String, Json>) -> Result<Node, Wrong> {
 
 fn whole(value: &Json) -> Option<i128> {
     let number = value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from));
+    // Protobuf's JSON has integers of 64 bits as text.
     number.or_else(|| value.as_str()?.trim().parse().ok())
 }
 
@@ -355,6 +360,7 @@ fn attribute(one: &Json) -> Option<(String, Value)> {
     let value = match object.keys().find(is_value) {
         None => Value::Whole(0),
         Some(key) => match (&object[key], snake(key).as_str()) {
+            // A number as text, for the same reason as in `whole`.
             (Json::String(text), key) if !key.starts_with("string") && key != "value" => {
                 text.parse().map_or(Value::Other, Value::Whole)
             }
@@ -408,6 +414,7 @@ fn micros(key: &str, value: &Json) -> Result<Option<Time>, Wrong> {
     }
     let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
     match number.filter(|number| *number >= 0.0) {
+        // Less and not equal: as floating point, the largest number of 64 bits is 2^64.
         Some(number) if number * 1e6 < u64::MAX as f64 => Ok(Some(Time(libm::round(number * 1e6) as u64))),
         Some(_) => Err(too_long()),
         None => Err((format!("`{key}` is {value}, and no number of microseconds"), None)),
@@ -463,6 +470,7 @@ fn is_metadata(bytes: &[u8]) -> bool {
 }
 
 fn is_node(bytes: &[u8]) -> bool {
+    // Kinds that do not exist yet count as well: the reader names them in its error.
     proto::Node::decode(bytes).is_ok_and(|node| is_word(node.name.as_bytes()) && (0..32).contains(&node.kind))
 }
 

@@ -69,6 +69,7 @@ impl Endpoint for Plain {
 }
 
 const DELAY: Time = Time::us(1);
+// More than the 39 that a property lets send, since one host receives.
 const HOSTS: u32 = 40;
 /// Costs of nothing.
 const NONE: HostCosts = HostCosts {
@@ -113,6 +114,7 @@ fn flow(src: u32, dst: u32, packets: u64) -> FlowSpec {
 
 fn spec(flows: Vec<FlowSpec>, costs: HostCosts) -> RunSpec {
     let link = LinkSpec { rate: Rate::gbps(10), delay: DELAY };
+    // No queue ever fills: the closed forms know no loss.
     let limit = Limit::Packets(10_000);
     RunSpec {
         topology: TopologySpec::SingleSwitch(SingleSwitch { hosts: HOSTS, link }),
@@ -130,6 +132,7 @@ fn spec(flows: Vec<FlowSpec>, costs: HostCosts) -> RunSpec {
             altered: Vec::new(),
             pfc: None,
         },
+        // It does not run: a specification has to name one, and the machines of these tests are `Plain`.
         transports: vec![TransportSpec::new("homa", Vec::new())],
         flows,
         seed: 1,
@@ -192,6 +195,7 @@ fn hosts_that_cost_nothing_do_what_they_did() {
     let flows = || vec![flow(0, 1, 5), flow(2, 1, 3)];
     let free = run(&spec(flows(), NONE));
     assert_eq!(free.1[1].len(), 8);
+    // The last of five packets leaves four slots after the first.
     assert_eq!(finish(vec![flow(0, 1, 5)], NONE), [path() + slot() * 4]);
     let bounded = run(&spec(flows(), HostCosts { coalesce_packets: 4, ..NONE }));
     assert_eq!(bounded, free, "no window, so none that ends early");
@@ -233,6 +237,7 @@ proptest! {
     #[test]
     fn bursts_pay_once_each(packets in 1u64..60, burst in 1u64..20, cost_ns in 1u64..50_000) {
         let cost = Time::ns(cost_ns);
+        // A burst holds whole packets, so that 7 bytes more make no difference.
         let costs = HostCosts { packet: cost, burst: burst * full() + 7, ..NONE };
         let times = received(vec![flow(0, 1, packets)], costs, 1);
         prop_assert_eq!(times.len() as u64, packets);

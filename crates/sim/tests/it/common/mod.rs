@@ -141,6 +141,7 @@ pub fn mean(series: &[(Time, f64)], from: Time, to: Time) -> f64 {
 pub fn told_by_cause(mut run: RunSpec) -> RunSpec {
     let (flows, links, probes) = (FlowChoice::None, LinkChoice::None, ProbeChoice::None);
     run.sample = Some(SampleSpec {
+        // Only times by cause are asked for.
         every: Time::MAX,
         flows,
         links,
