@@ -122,8 +122,10 @@ def environment(scratch: Path) -> dict[str, str]:
     programs = scratch / "bin"
     programs.mkdir(parents=True, exist_ok=True)
     shim = programs / "headway"
-    shim.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m headway "$@"\n', "utf-8")
-    shim.chmod(0o755)
+    # Another page may be executing it.
+    if not shim.exists():
+        shim.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m headway "$@"\n', "utf-8")
+        shim.chmod(0o755)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HEADWAY_", "PYTHONWARN"))}
     path = f"{programs}:{Path(sys.executable).parent}:{kept.get('PATH', '')}"
     return {**kept, "PATH": path, "HEADWAY_STORE": str(scratch / "store"), "COLUMNS": "120", "NO_COLOR": "1"}

@@ -1,0 +1,74 @@
+"""What the documentation site is made of, kept between builds: a part is made again when what it is made from changes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+FOLDER = REPOSITORY / "target/pages"
+STAMP = ".made-from"
+# Files of a folder that are no part of what it means.
+_LEFT_OUT = {"__pycache__", ".pytest_cache"}
+
+
+def digest(places: Iterable[Path], *texts: str) -> str:
+    """Digest of files, of all files below folders, and of texts."""
+    found = hashlib.sha256()
+    for place in places:
+        found.update(_of_files(place).encode())
+    for text in texts:
+        found.update(f"{len(text)} {text}".encode())
+    return found.hexdigest()
+
+
+# Several parts are made from the same large files.
+@cache
+def _of_files(place: Path) -> str:
+    found = hashlib.sha256()
+    files = sorted(one for one in place.rglob("*") if one.is_file()) if place.is_dir() else [place]
+    for file in files:
+        if not _LEFT_OUT & set(file.parts):
+            found.update(f"{file.relative_to(REPOSITORY)}\0{file.stat().st_size}\0".encode())
+            found.update(file.read_bytes())
+    return found.hexdigest()
+
+
+@cache
+def program() -> str:
+    """Digest of Headway as pages run it: the package with its native module, scenarios, ledgers and workloads."""
+    return digest(REPOSITORY / name for name in ("python/headway", "scenarios", "workloads"))
+
+
+def kept(name: str, made_from: str, make: Callable[[Path], None]) -> Path:
+    """The folder of a part of the site, made by `make` unless it was made from the same before."""
+    folder = FOLDER / name
+    stamp = folder / STAMP
+    if not stamp.exists() or stamp.read_text("utf-8") != made_from:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        make(folder)
+        stamp.write_text(made_from, "utf-8")
+    return folder
+
+
+class Executed:
+    """The pages whose commands were executed with this program and showed what the page says."""
+
+    def __init__(self) -> None:
+        self.file = FOLDER / "executed.json"
+        self.found: dict[str, str] = json.loads(self.file.read_text("utf-8")) if self.file.exists() else {}
+
+    def holds(self, page: Path) -> bool:
+        """True if the page has not changed since, and neither has the program."""
+        return self.found.get(str(page.relative_to(REPOSITORY))) == digest([page], program())
+
+    def add(self, page: Path) -> None:
+        """Remember that the page shows what happens."""
+        self.found[str(page.relative_to(REPOSITORY))] = digest([page], program())
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        self.file.write_text(json.dumps(self.found, indent=1, sort_keys=True), "utf-8")
