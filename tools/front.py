@@ -45,7 +45,7 @@ SECONDS = 14
 WIDTH, PIPE, SEEN_NS = 560, 18, 32_000
 COLOURS = {"f0": ("#0072b2", "#4d9ff5"), "f1": ("#d55e00", "#ff9a4d")}
 DOORS = (
-    ("Reproduce a paper", "gallery/index.md", "Every figure of six papers: our points, the published numbers, and a verdict on each claim."),
+    ("Reproduce a paper", "gallery/index.md", "Every figure of six papers, with a verdict on each claim."),
     ("Answer a question of your own", "tutorial.md", None),
     ("Build a cluster", "clusters.md", None),
     ("Send messages between hosts", "real-hosts.md", None),
@@ -105,14 +105,16 @@ def gap_pictures() -> tuple[str, str, str]:
         f".s{{animation-name:go;{moves}}}.c{{animation-name:draw;{moves}}}"
     )
     legend = (
-        '<rect class="f0" y="3" width="12" height="12"/><text x="17" y="13">f0, squeezed on another link of its path</text>'
-        '<rect class="f1" x="290" y="3" width="12" height="12"/><text x="307" y="13">f1, which could take the rest</text>'
+        '<rect class="f0" y="3" width="12" height="12"/>'
+        '<text x="17" y="13">f0, squeezed on another link of its path</text>'
+        '<rect class="f1" x="290" y="3" width="12" height="12"/>'
+        '<text x="307" y="13">f1, which could take the rest</text>'
     )
     parts = [legend, *(_lane(one, 26 + 150 * place, place) for place, one in enumerate(lanes))]
     said = "; ".join(f"with {one.name} {100 * one.unused:.0f} % of the link stays unused" for one in lanes)
     alt = (
-        "Packets of two flows cross one link of 10 Gb/s, and below it their rates over 0.3 ms: after f0 loses bandwidth "
-        f"elsewhere, {said}"
+        "Packets of two flows cross one link of 10 Gb/s, and below it their rates over 0.3 ms: "
+        f"after f0 loses bandwidth elsewhere, {said}"
     )
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{alt}">'
     still, moving = (f"{head}<style>{one}</style>{''.join(parts)}</svg>" for one in (style, style + motion))
@@ -148,11 +150,13 @@ def _lane(one: Lane, top: float, place: int) -> str:
     # What is unused has its own area, so that a gap is seen to be one.
     return (
         f'<text x="0" y="{top + 14}" font-weight="bold">{one.name}</text>'
-        f'<text class="q" x="{WIDTH}" y="{top + 14}" text-anchor="end">{100 * one.unused:.0f} % of the link unused</text>'
+        f'<text class="q" x="{WIDTH}" y="{top + 14}" text-anchor="end">'
+        f"{100 * one.unused:.0f} % of the link unused</text>"
         f'<clipPath id="p{place}"><rect y="{top + 22}" width="{WIDTH}" height="{PIPE}"/></clipPath>'
         f'<clipPath id="k{place}"><rect class="c" y="{chart}" width="{WIDTH}" height="{tall}"/></clipPath>'
         f'<rect class="n" y="{top + 22}" width="{WIDTH}" height="{PIPE}"/>'
-        f'<g clip-path="url(#p{place})"><g transform="translate(0 {top + 22})"><g class="s">{"".join(drawn)}</g></g></g>'
+        f'<g clip-path="url(#p{place})"><g transform="translate(0 {top + 22})">'
+        f'<g class="s">{"".join(drawn)}</g></g></g>'
         f'<rect class="n" y="{chart}" width="{WIDTH}" height="{tall}"/>'
         f'<g clip-path="url(#k{place})">{"".join(areas)}</g>'
     )
@@ -208,7 +212,7 @@ def draw_agreement(path: Path) -> str:
         axes.plot(xs, [place] * len(xs), color="#0072b2", linewidth=3.2, solid_capstyle="round")
     axes.set_yticks(range(len(ratios)), ratios)
     axes.tick_params(axis="y", length=0, labelsize=7)
-    axes.set(xlim=(-31, 31), ylim=(len(ratios) - 0.4, -0.6), xlabel="difference in %; at the edge: 30 % or more")
+    axes.set(xlim=(-31, 31), ylim=(len(ratios) - 0.4, -0.6), xlabel="difference (%), 30 or more at the edge")
     save(canvas, path)
     every = [abs(one) for values in ratios.values() for one in values]
     near = sum(one <= 5 for one in every)
@@ -290,11 +294,13 @@ def about() -> list[str]:
 def front_page(alts: Mapping[str, str], images: str) -> str:
     """The page, with pictures from the folder `images` of the site."""
     doors = "\n".join(
-        f'<a class="hw-door" href="{target.replace(".md", ".html")}"><strong>{name}</strong><span>{said or title(DOCS / target)}</span></a>'
+        f'<a class="hw-door" href="{target.replace(".md", ".html")}"><strong>{name}</strong>'
+        f"<span>{said or title(DOCS / target)}</span></a>"
         for name, target, said in DOORS
     )
     proofs = "\n".join(
-        f'<figure class="hw-proof"><figcaption>{word}: <a href="{page.replace(".md", ".html")}">{title(DOCS / page)}</a></figcaption>'
+        f'<figure class="hw-proof"><figcaption>{word}: '
+        f'<a href="{page.replace(".md", ".html")}">{title(DOCS / page)}</a></figcaption>'
         f'<img class="hw-drawn" src="{images}/{name}.svg" alt="{alts[name]}"></figure>'
         for name, word, page in PROOFS
     )
@@ -312,8 +318,8 @@ hide:
 {about()[0].strip()} {about()[1].strip()}
 
 ```console
-$ make demo          # installs, reproduces Fig. 1 of AMRT, says where its report is
-$ headway new q.toml # a question of your own: a scenario with comments
+$ make demo             # installs, reproduces Fig. 1 of AMRT
+$ headway new mine.toml # begins a question of your own
 ```
 
 </div>

@@ -15,10 +15,11 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from front import NAMES, VERDICTS, paper_name
+from kept import ALTS, digest, kept, of_tools
 from svgs import finished
 
 from headway.catalogues import catalogue
@@ -29,10 +30,11 @@ from headway.loading import Scenario
 from headway.names import ScenarioFile, known_scenarios
 from headway.reporting.figures import kind_of
 from headway.reporting.paper import METADATA, draw, paper_style
-from headway.reporting.spec import DotPanel, Figure, LegendEntry, Panel
+from headway.reporting.spec import BarPanel, DotPanel, Figure, LegendEntry, Panel, Sketch
 from headway.reproducing.points import Mark, Points, disagreements, recorded_points
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+FIGURES = "figures"
 # Panels of one picture: it stays readable, and small.
 AT_ONCE = 6
 # The question that figures of a kind answer; other kinds are under their own summary.
@@ -95,41 +97,42 @@ def figures() -> tuple[Shown, ...]:
     return tuple(found)
 
 
-def draw_gallery(folder: Path) -> None:
-    """The pictures and data of all figures, and for each picture its text in `alts.json`."""
-    alts: dict[str, dict[str, str]] = {}
+def draw_gallery() -> dict[str, dict[str, str]]:
+    """Draw the figures whose points have changed; returns what each picture of a scenario shows, by its file."""
+    package = REPOSITORY / "python/headway"
+    code = [*of_tools("gallery", "svgs"), package / "reporting", package / "reproducing/points.py"]
+    found: dict[str, dict[str, str]] = {}
     for shown in figures():
-        if shown.points is None:
-            continue
-        place = folder / shown.paper
-        place.mkdir(exist_ok=True)
-        alts[shown.file.name] = draw_figures(shown, place)
-        # Without a time in it, so that the same points are the same file.
-        (place / f"{shown.stem}.csv.gz").write_bytes(gzip.compress(as_csv(shown.points).encode(), mtime=0))
-    (folder / "alts.json").write_text(json.dumps(alts), "utf-8")
+        if shown.points is not None:
+            made_from = digest(code, repr(shown.points))
+            folder = kept(f"{FIGURES}/{shown.paper}/{shown.stem}", made_from, partial(draw_figures, shown))
+            found[shown.file.name] = json.loads((folder / ALTS).read_text("utf-8"))
+    return found
 
 
-def draw_figures(shown: Shown, place: Path) -> dict[str, str]:
-    """The pictures of a scenario: their files, and what each shows."""
+def draw_figures(shown: Shown, place: Path) -> None:
+    """The pictures and data of a scenario, and for each picture what it shows."""
     assert shown.points is not None
     found: dict[str, str] = {}
     for figure in shown.points.figures:
         for number, part in enumerate(parts(figure)):
-            name = f"{shown.stem}-{figure.id}{f'-{number + 1}' if number else ''}.svg"
+            name = f"{figure.id}{f'-{number + 1}' if number else ''}.svg"
             text = picture(part, shown.points)
             (place / name).write_text(text, "utf-8")
             found[name] = seen(part)
-    first = next(
-        (panel for figure in shown.points.figures for panel in figure.panels if isinstance(panel, Panel)), None
-    )
-    first_of = next((figure for figure in shown.points.figures if first in figure.panels), None)
-    if first_of is None:
-        first_of = next((figure for figure in shown.points.figures if figure.panels), None)
-        first = first_of.panels[0] if first_of else None
-    if first_of is not None and first is not None:
-        thumb = replace(first_of, panels=(first,), legend=(), setting="", columns=1)
-        (place / f"{shown.stem}-thumb.svg").write_text(picture(thumb, shown.points), "utf-8")
-    return found
+    if (first := first_panel(shown.points.figures)) is not None:
+        figure, panel = first
+        thumb = replace(figure, panels=(panel,), legend=(), setting="", columns=1)
+        (place / "thumb.svg").write_text(picture(thumb, shown.points), "utf-8")
+    # Without a time in it, so that the same points are the same file.
+    (place / "points.csv.gz").write_bytes(gzip.compress(as_csv(shown.points).encode(), mtime=0))
+    (place / ALTS).write_text(json.dumps(found), "utf-8")
+
+
+def first_panel(drawn: Sequence[Figure]) -> tuple[Figure, Panel | DotPanel | BarPanel | Sketch] | None:
+    """The panel for a thumbnail, with its figure: the first one with axes, or else the first one."""
+    panels = [(figure, panel) for figure in drawn for panel in figure.panels]
+    return next((one for one in panels if isinstance(one[1], Panel)), panels[0] if panels else None)
 
 
 def parts(figure: Figure) -> Iterator[Figure]:
@@ -262,7 +265,9 @@ def figure_page(shown: Shown, alts: Mapping[str, str], images: str) -> str:
     else:
         out.append(notice(shown, points))
         for name, alt in alts.items():
-            out.append(f'<img class="hw-drawn" src="{images}/{shown.paper}/{name}" alt="{alt}" loading="lazy">\n')
+            out.append(
+                f'<img class="hw-drawn" src="{images}/{shown.paper}/{shown.stem}/{name}" alt="{alt}" loading="lazy">\n'
+            )
         if has_marks(points):
             out.append("A broad light line is a number that the paper prints, over the time for which it prints it.\n")
     if shown.claims:
@@ -270,12 +275,13 @@ def figure_page(shown: Shown, alts: Mapping[str, str], images: str) -> str:
     scale = points.scale if points and points.scale else "paper"
     out += [
         "## Make it yourself\n",
-        f"```console not run: takes as long as its runs\n$ headway reproduce {shown.file.name} --scale {scale} --out out/{shown.file.name}\n```\n",
+        f"```console\n$ headway reproduce {shown.file.name} --scale {scale} --out out/{shown.file.name}\n```\n",
         f"The scenario is [{shown.file.name}](@@scenarios/{shown.file.name}.toml@@).",
     ]
     if points is not None:
         out.append(
-            f"The points of the pictures are [a table]({images}/{shown.paper}/{shown.stem}.csv.gz), in base units."
+            f"The points of the pictures are [a table]({images}/{shown.paper}/{shown.stem}/points.csv.gz) "
+            "in base units."
         )
     return "\n".join(out) + "\n"
 
@@ -285,7 +291,10 @@ def notice(shown: Shown, points: Points) -> str:
     seeds = f"{points.seeds} seed{'s' if points.seeds != 1 else ''}"
     text = f"Recorded at the scale `{points.scale}` with {seeds}." if points.scale else f"Recorded with {seeds}."
     if points.scale == "smoke":
-        text += " This scale has fewer and smaller runs than the paper's, so that the pictures show the shape and not the paper's numbers; verdicts are of the paper's scale."
+        text += (
+            " This scale has fewer and smaller runs than the paper's: the pictures show the shape and not the paper's "
+            "numbers. Verdicts are of the paper's scale."
+        )
     if found := disagreements(shown.file):
         text += " **Out of date:** " + "; ".join(found) + "."
     return text + "\n"
@@ -327,18 +336,20 @@ def card(shown: Shown, images: str, up: str = "") -> str:
     there = shown.points is not None and bool(shown.points.figures)
     alt = f"Thumbnail of {shown.place}: {shown.scenario.title}".replace('"', "")
     image = (
-        f'<img class="hw-drawn" src="{images}/{shown.paper}/{shown.stem}-thumb.svg" alt="{alt}" loading="lazy">'
+        f'<img class="hw-drawn" src="{images}/{shown.paper}/{shown.stem}/thumb.svg" alt="{alt}" loading="lazy">'
         if there
         else '<span class="hw-none">no points on record</span>'
     )
-    return f'<a class="hw-card" href="{up}{shown.paper}-{shown.stem}.html">{image}<span>{shown.place}: {shown.scenario.title}</span></a>'
+    words = f"<span>{shown.place}: {shown.scenario.title}</span>"
+    return f'<a class="hw-card" href="{up}{shown.paper}-{shown.stem}.html">{image}{words}</a>'
 
 
 def index_page(images: str) -> str:
     """All figures, by paper and by question."""
     out = [
         "# Gallery\n",
-        "Every figure of six papers as Headway reproduces it. A page has the panels, the published numbers, a verdict on each claim, "
+        "Every figure of six papers as Headway reproduces it. "
+        "A page has the panels, the published numbers, a verdict on each claim, "
         "the command, and the data. `headway list claims` prints the verdicts.\n",
         "## By paper\n",
     ]

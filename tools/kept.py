@@ -1,4 +1,4 @@
-"""What the documentation site is made of, kept between builds: a part is made again when what it is made from changes."""
+"""Parts of the documentation site, kept between builds: one is made again when what it is made from changes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[1]
 FOLDER = REPOSITORY / "target/pages"
 STAMP = ".made-from"
+# The text of each picture of a folder.
+ALTS = "alts.json"
 # Files of a folder that are no part of what it means.
 _LEFT_OUT = {"__pycache__", ".pytest_cache"}
 
@@ -24,6 +26,11 @@ def digest(places: Iterable[Path], *texts: str) -> str:
     for text in texts:
         found.update(f"{len(text)} {text}".encode())
     return found.hexdigest()
+
+
+def of_tools(*names: str) -> list[Path]:
+    """Files of programs of this folder."""
+    return [REPOSITORY / f"tools/{name}.py" for name in names]
 
 
 # Several parts are made from the same large files.

@@ -27,8 +27,8 @@ from typing import Any
 import click
 from executed import LONGEST_S, PageError, environment, run_page
 from front import NAMES, draw_front, front_page
-from gallery import draw_gallery, figures, gallery_pages
-from kept import FOLDER, STAMP, Executed, digest, kept
+from gallery import FIGURES, draw_gallery, figures, gallery_pages
+from kept import ALTS, FOLDER, STAMP, Executed, digest, kept, of_tools
 from site_checks import site_faults
 from states import BLOCK, diagram
 from svgs import MOST_BYTES, finished
@@ -66,9 +66,7 @@ run a notebook: `pip install jupyterlab`, then `jupyter lab`.
 
 """
 # Folders of pictures that are drawn for the site: of transports, of the front page, of the figures of papers.
-DRAWN, FRONT, FIGURES = "drawn", "front", "figures"
-# The text of each picture of a folder.
-ALTS = "alts.json"
+DRAWN, FRONT = "drawn", "front"
 # Pages about the claims of a paper, and a heading about one of its figures.
 FINDINGS = {f"findings-{paper}": paper for paper in NAMES}
 HEADING_OF_FIGURE = re.compile(r"^(#{2,4} .*?\bFigs?\. (\d+).*)$", re.MULTILINE)
@@ -145,17 +143,17 @@ class Stage:
 
     def draw(self) -> dict[str, str]:
         """Draw what has changed, and bring all pictures; returns the texts of those of the front page."""
-        tools = [REPOSITORY / f"tools/{name}.py" for name in ("svgs", "front", "gallery", "transport_pictures")]
-        records = [*sorted((REPOSITORY / "scenarios").rglob("*.json")), DOCS / "measurements/engine.md"]
         package = REPOSITORY / "python/headway"
-        of_all = kept(DRAWN, digest([*tools, package]), draw_transports)
-        of_front = kept(FRONT, digest([*tools, package, *records]), draw_front)
-        of_papers = kept(FIGURES, digest([*tools, package, REPOSITORY / "scenarios"]), draw_gallery)
-        for folder in (of_all, of_front, of_papers):
+        running = [package / name for name in ("_headway.abi3.so", "drawing.py", "tape.py", "data", "reporting")]
+        records = [*sorted((REPOSITORY / "scenarios").rglob("*.json")), DOCS / "measurements/engine.md"]
+        records += [package / "claims", package / "comparison", REPOSITORY / "scenarios/peers"]
+        of_all = kept(DRAWN, digest([*running, *of_tools("svgs", "transport_pictures")]), draw_transports)
+        of_front = kept(FRONT, digest([*running, *records, *of_tools("svgs", "front")]), draw_front)
+        self.figures = draw_gallery()
+        for folder in (of_all, of_front, FOLDER / FIGURES):
             self.copy(folder, f"images/{folder.name}")
         texts = json.loads((of_all / ALTS).read_text("utf-8"))
         self.drawn = {name: [Picture(*one) for one in both] for name, both in texts.items()}
-        self.figures = json.loads((of_papers / ALTS).read_text("utf-8"))
         found: dict[str, str] = json.loads((of_front / ALTS).read_text("utf-8"))
         return found
 
@@ -196,7 +194,9 @@ class Stage:
             stem = name.partition("/")[2]
             if name.startswith(f"{paper}/") and stem.startswith(f"fig{int(head[2]):02}") and alts:
                 file, alt = next(iter(alts.items()))
-                image = f'<img class="hw-drawn" src="images/{FIGURES}/{paper}/{file}" alt="{alt}" loading="lazy">'
+                image = (
+                    f'<img class="hw-drawn" src="images/{FIGURES}/{paper}/{stem}/{file}" alt="{alt}" loading="lazy">'
+                )
                 found.append(f"{image}\n\n[All of {title_of_scenario(name)}](@gallery/{paper}-{stem}.md)\n")
         return "\n\n".join([head[0], *found])
 
@@ -481,7 +481,7 @@ def broken_links(site: Path) -> list[str]:
 
 
 def build(out: Path, rust: Path | None = None) -> None:
-    """Writes the site into the directory `out`, which it replaces, with the pages of Rust's; fails if a link is broken."""
+    """Writes the site, with the pages of Rust's, into the directory `out`; fails if a link is broken."""
     folder = FOLDER / "site"
     folder.mkdir(parents=True, exist_ok=True)
     step("drawing and writing pages", lambda: Stage(folder / "docs").fill())

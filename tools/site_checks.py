@@ -1,4 +1,4 @@
-"""Checks of the documentation site as it is built: pictures and their texts, sizes, links to elsewhere, names of links."""
+"""Checks of the built documentation site: pictures and their texts, sizes, requests to elsewhere, texts of links."""
 
 from __future__ import annotations
 
