@@ -131,9 +131,14 @@ def environment(scratch: Path) -> dict[str, str]:
     return {**kept, "PATH": path, "HEADWAY_STORE": str(scratch / "store"), "COLUMNS": "120", "NO_COLOR": "1"}
 
 
+def folder_of(page: Path, scratch: Path) -> Path:
+    """The directory that a page's blocks are executed in."""
+    return scratch / "pages" / re.sub(r"\W+", "-", str(page.resolve().with_suffix("")))
+
+
 def run_page(page: Path, scratch: Path) -> int:
     """Executes the blocks of a page in order, in a directory of its own; returns the number of executed ones."""
-    folder = scratch / "pages" / re.sub(r"\W+", "-", str(page.resolve().with_suffix("")))
+    folder = folder_of(page, scratch)
     folder.mkdir(parents=True, exist_ok=True)
     surroundings = environment(scratch)
     all_blocks = blocks(page)

@@ -15,7 +15,7 @@ STAMP = ".made-from"
 # The text of each picture of a folder.
 ALTS = "alts.json"
 # Files of a folder that are no part of what it means.
-_LEFT_OUT = {"__pycache__", ".pytest_cache"}
+_LEFT_OUT = {"__pycache__", ".pytest_cache", "site.zip"}
 
 
 def digest(places: Iterable[Path], *texts: str) -> str:
@@ -66,16 +66,17 @@ def kept(name: str, made_from: str, make: Callable[[Path], None]) -> Path:
 class Executed:
     """The pages whose commands were executed with this program and showed what the page says."""
 
-    def __init__(self) -> None:
+    def __init__(self, browser: str) -> None:
+        self.by = digest(of_tools("executed", "shots"), browser)
         self.file = FOLDER / "executed.json"
         self.found: dict[str, str] = json.loads(self.file.read_text("utf-8")) if self.file.exists() else {}
 
     def holds(self, page: Path) -> bool:
         """True if the page has not changed since, and neither has the program."""
-        return self.found.get(str(page.relative_to(REPOSITORY))) == digest([page], program())
+        return self.found.get(str(page.relative_to(REPOSITORY))) == digest([page], program(), self.by)
 
     def add(self, page: Path) -> None:
         """Remember that the page shows what happens."""
-        self.found[str(page.relative_to(REPOSITORY))] = digest([page], program())
+        self.found[str(page.relative_to(REPOSITORY))] = digest([page], program(), self.by)
         self.file.parent.mkdir(parents=True, exist_ok=True)
         self.file.write_text(json.dumps(self.found, indent=1, sort_keys=True), "utf-8")

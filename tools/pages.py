@@ -19,16 +19,19 @@ import sys
 import tempfile
 import time
 import urllib.parse
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
 import click
-from executed import LONGEST_S, PageError, environment, run_page
+from built import DRAWN as BUILT
+from executed import LONGEST_S, PageError, environment, folder_of, run_page
 from front import NAMES, draw_front, front_page
 from gallery import FIGURES, draw_gallery, figures, gallery_pages
 from kept import ALTS, FOLDER, STAMP, Executed, digest, kept, of_tools
+from shots import KINDS, MARK, SHOTS, browser_there, capture, taken
 from site_checks import site_faults
 from states import BLOCK, diagram
 from svgs import MOST_BYTES, finished
@@ -40,6 +43,7 @@ from headway.pages import read as read_page
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 DOCS = REPOSITORY / "docs"
+PACKED = REPOSITORY / "python/headway/site.zip"
 # Pages outside docs/ and their names in the site. Everything else that pages link to is shown as a file.
 OUTSIDE = {"README.md": "readme.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 # Pages that are written from declarations, by the section of the index behind whose pages they go.
@@ -66,7 +70,7 @@ run a notebook: `pip install jupyterlab`, then `jupyter lab`.
 
 """
 # Folders of pictures that are drawn for the site: of transports, of the front page, of the figures of papers.
-DRAWN, FRONT = "drawn", "front"
+DRAWN, FRONT, BUILT_PLACE = "drawn", "front", "built"
 # Pages about the claims of a paper, and a heading about one of its figures.
 FINDINGS = {f"findings-{paper}": paper for paper in NAMES}
 HEADING_OF_FIGURE = re.compile(r"^(#{2,4} .*?\bFigs?\. (\d+).*)$", re.MULTILINE)
@@ -107,6 +111,7 @@ class Stage:
         self.shown: dict[Path, str] = {}
         self.written: set[Path] = set()
         self.drawn: dict[str, list[Picture]] = {}
+        self.built: dict[str, str] = {}
         self.figures: dict[str, dict[str, str]] = {}
 
     def write(self, name: str, content: str | bytes) -> None:
@@ -150,7 +155,12 @@ class Stage:
         of_all = kept(DRAWN, digest([*running, *of_tools("svgs", "transport_pictures")]), draw_transports)
         of_front = kept(FRONT, digest([*running, *records, *of_tools("svgs", "front")]), draw_front)
         self.figures = draw_gallery()
-        for folder in (of_all, of_front, FOLDER / FIGURES):
+        of_code = kept(
+            BUILT_PLACE, digest([*running, *crate_files(), *of_tools("built", "transport_pictures")]), draw_built
+        )
+        self.built = json.loads((of_code / "pictures.json").read_text("utf-8"))
+        (FOLDER / SHOTS).mkdir(exist_ok=True)
+        for folder in (of_all, of_front, FOLDER / FIGURES, FOLDER / SHOTS):
             self.copy(folder, f"images/{folder.name}")
         texts = json.loads((of_all / ALTS).read_text("utf-8"))
         self.drawn = {name: [Picture(*one) for one in both] for name, both in texts.items()}
@@ -169,9 +179,32 @@ class Stage:
         """The link from a page of the gallery to a file of the repository."""
         return f"../{self.staged(REPOSITORY / name)}"
 
+    def asked(self, page: Path, text: str) -> str:
+        """A page with the pictures that its lines `<!-- drawn: ... -->` ask for; they take the place of sketches."""
+        shots = iter(taken(page))
+        up = "../" * (len(page.relative_to(DOCS).parts) - 1) if page.is_relative_to(DOCS) else ""
+
+        def drawn(mark: re.Match[str]) -> str:
+            kind = mark[1]
+            if kind not in KINDS:
+                if kind not in BUILT:
+                    raise PageError(f"{page}: there is no picture `{kind}`: it is one of {', '.join((*KINDS, *BUILT))}")
+                return self.built[kind] or mark[0].partition("\n")[2]
+            shot = next(shots, None)
+            if shot is None:
+                return ""
+            classes: tuple[str, ...] = ("hw-drawn",) if shot.files[0].endswith("report.svg") else ("hw-shot",)
+            classes = ("hw-shot hw-light", "hw-shot hw-dark") if len(shot.files) > 1 else classes
+            return "".join(
+                f'<img class="{name}" src="{up}images/{SHOTS}/{page.stem}/{file}" alt="{shot.alt}" loading="lazy">'
+                for name, file in zip(classes, shot.files, strict=True)
+            )
+
+        return MARK.sub(drawn, text)
+
     def illustrated(self, page: Path) -> str:
         """A page with declarations and pictures; a transport's first picture takes the place of a sketch in letters."""
-        text = with_citations(page)
+        text = self.asked(page, with_citations(page))
         if page == DOCS / "field.md":
             return (
                 text + FIELD + "".join(f"\n### {name}\n\n{shown(two, '')}\n" for name, (_, two) in self.drawn.items())
@@ -232,7 +265,7 @@ class Stage:
             return self.pages[place]
         if place.is_dir() and (place.is_relative_to(DOCS)):
             return f"{place.relative_to(DOCS)}/index.md"
-        if any(place.is_relative_to(DOCS / "images" / made) for made in (DRAWN, FIGURES)):
+        if any(place.is_relative_to(DOCS / "images" / made) for made in (DRAWN, FIGURES, SHOTS)):
             return str(place.relative_to(DOCS))
         if not place.is_relative_to(REPOSITORY) or not place.exists():
             raise PageError(f"{place} does not exist")
@@ -258,6 +291,17 @@ def draw_transports(folder: Path) -> None:
     (folder / ALTS).write_text(json.dumps(texts), "utf-8")
 
 
+def crate_files() -> list[Path]:
+    """The files that say which crate depends on which."""
+    return sorted(REPOSITORY.glob("crates/*/Cargo.toml"))
+
+
+def draw_built(folder: Path) -> None:
+    """The pictures of how Headway is built, which are parts of pages."""
+    pictures = {name: make() for name, make in BUILT.items()}
+    (folder / "pictures.json").write_text(json.dumps(pictures), "utf-8")
+
+
 def title_of_scenario(name: str) -> str:
     """The title that a scenario gives itself."""
     return Scenario.load(name).title
@@ -265,7 +309,7 @@ def title_of_scenario(name: str) -> str:
 
 def with_citations(page: Path) -> str:
     """A page with what is declared; on a transport's page also the places of papers that its sources cite."""
-    text = read_page(page)
+    text = read_page(page, drawn=True)
     if page.parent != DOCS / "transports" or not (found := citations(page.stem)):
         return text
     places = "".join(f"- {place}: {', '.join(sorted(files))}\n" for place, files in sorted(found.items()))
@@ -491,10 +535,20 @@ def build(out: Path, rust: Path | None = None) -> None:
     site = folder / "site"
     step("making the site of them", lambda: zensical(folder, site))
     step("checking links, pictures and sizes", lambda: check_site(site))
+    pack(site, PACKED)
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(site, out)
     if rust:
         shutil.copytree(rust, out / "rust", dirs_exist_ok=True)
+
+
+def pack(site: Path, archive: Path) -> None:
+    """Pack the site for `headway docs --open`; the same site gives the same bytes."""
+    fresh = archive.with_suffix(".new")
+    with zipfile.ZipFile(fresh, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
+        for file in sorted(path for path in site.rglob("*") if path.is_file()):
+            packed.writestr(zipfile.ZipInfo(str(file.relative_to(site))), file.read_bytes(), zipfile.ZIP_DEFLATED)
+    fresh.replace(archive)
 
 
 def step(what: str, work: Callable[[], None]) -> None:
@@ -574,7 +628,7 @@ def say(text: str) -> None:
 
 def execute(only: Sequence[Path] | None) -> None:
     """Execute the pages and notebooks that have changed, or whose program has; or just these, in any case."""
-    known = Executed()
+    known = Executed(browser_there())
     pages = [page.resolve() for page in only or (*filter(executable, sources()), *notebooks())]
     waiting = [page for page in pages if only or not known.holds(page)]
     if left := len(pages) - len(waiting):
@@ -600,6 +654,7 @@ def timed(page: Path, scratch: Path) -> str:
         what = "all cells"
     else:
         what = f"{run_page(page, scratch)} blocks"
+        capture(page, folder_of(page, scratch), environment(scratch))
     return f"{what}, {time.monotonic() - began:.1f} s"
 
 

@@ -81,7 +81,7 @@ def site_faults(site: Path) -> list[str]:
         name, size = file.relative_to(site), file.stat().st_size
         if file.suffix in PICTURES and size > MOST_BYTES:
             faults.append(f"{name} has {size} bytes; a picture has at most {MOST_BYTES}")
-        if file.suffix == ".css" and (found := ELSEWHERE.search(file.read_text("utf-8"))):
+        if file.suffix in (".css", ".svg") and (found := ELSEWHERE.search(file.read_text("utf-8"))):
             faults.append(f"{name} asks another server: {found[0]}")
     if (whole := sum(file.stat().st_size for file in files)) > MOST_SITE:
         faults.append(f"the site has {whole} bytes without the Rust API, and may have {MOST_SITE}")

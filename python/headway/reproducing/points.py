@@ -215,10 +215,14 @@ def kept_part(figure: Figure) -> Figure:
     panels = [panel for panel in (*figure.panels, *figure.more) if type(panel).__name__ in _DRAWN][:MOST_PANELS]
     fewer: list[Panel | DotPanel | BarPanel] = []
     for panel in panels:
-        if isinstance(panel, Panel):
-            fewer.append(replace(panel, series=tuple(replace(thinned(c, MOST_SAMPLES), runs=()) for c in panel.series)))
-        elif isinstance(panel, BarPanel) or isinstance(panel, DotPanel):
-            fewer.append(replace(panel, rows=panel.rows[:MOST_ROWS]))
+        match panel:
+            case Panel():
+                lines = (replace(thinned(curve, MOST_SAMPLES), runs=()) for curve in panel.series)
+                fewer.append(replace(panel, series=tuple(lines)))
+            case DotPanel():
+                fewer.append(replace(panel, rows=panel.rows[:MOST_ROWS]))
+            case BarPanel():
+                fewer.append(replace(panel, rows=panel.rows[:MOST_ROWS]))
     return replace(figure, panels=tuple(fewer), more=())
 
 
