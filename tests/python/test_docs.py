@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from picture import for_pages
+from svgs import MOST_BYTES
 
 from headway.pages import contents, title
 
@@ -59,6 +60,25 @@ def test_the_index_has_a_line_for_each_page() -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     missing = [str(target) for target in linked(page) if not target.exists()]
     assert not missing, f"{page} links to {missing}"
+
+
+def test_the_readme_shows_few_pictures_that_a_command_draws() -> None:
+    shown = re.findall(r'<img src="([^"]+)"', (REPOSITORY / "README.md").read_text("utf-8"))
+    assert 0 < len(shown) <= 4
+    drawn = {"fig01", "speed", "agreement"}
+    assert {Path(one) for one in shown} <= {Path(f"docs/images/{name}.svg") for name in drawn}
+    assert all((REPOSITORY / one).stat().st_size <= MOST_BYTES for one in shown)
+
+
+def test_links_are_named_by_titles() -> None:
+    """A reader learns nothing from the name of a file."""
+    named = [
+        f"{page.relative_to(REPOSITORY)}: [{text}]({target})"
+        for page in [*ENTRANCES, *PAGES]
+        for text, target in re.findall(r"\[([^\]]+)\]\(([^)\s]+)\)", page.read_text("utf-8"))
+        if re.fullmatch(r"`?[\w/.-]+\.(?:md|html)`?", text)
+    ]
+    assert not named
 
 
 def folders() -> list[str]:
