@@ -31,6 +31,7 @@ from executed import LONGEST_S, PageError, environment, folder_of, run_page
 from front import NAMES, draw_front, front_page
 from gallery import FIGURES, draw_gallery, figures, gallery_pages
 from kept import ALTS, FOLDER, STAMP, Executed, digest, kept, of_tools
+from outputs import keep_outputs, outputs_of
 from shots import KINDS, MARK, SHOTS, browser_there, capture, taken
 from site_checks import site_faults
 from states import BLOCK, diagram
@@ -65,8 +66,8 @@ RUST = """\
 NOTEBOOKS = """\
 # Notebooks
 
-These pages are the notebooks in `docs/notebooks`, which the tests execute. The outputs are not shown here. To see them,
-run a notebook: `pip install jupyterlab`, then `jupyter lab`.
+These pages are the notebooks in `docs/notebooks`, with their outputs, which are made with this site. To change one,
+run it: `pip install jupyterlab`, then `jupyter lab`.
 
 """
 # Folders of pictures that are drawn for the site: of transports, of the front page, of the figures of papers.
@@ -357,18 +358,19 @@ def notebooks() -> list[Path]:
 
 
 def notebook_page(book: Path) -> str:
-    """The cells of a notebook, as a page."""
+    """The cells of a notebook, as a page, with the outputs of its last execution."""
     cells = json.loads(book.read_text("utf-8"))["cells"]
-    texts = ["".join(cell["source"]) for cell in cells]
-    shown = [
-        text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```"
-        for cell, text in zip(cells, texts, strict=True)
-    ]
+    outputs = outputs_of(book)
+    shown = []
+    for number, cell in enumerate(cells):
+        text = "".join(cell["source"])
+        shown.append(text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```")
+        shown += outputs.get(str(number), [])
     return "\n\n".join(shown) + "\n"
 
 
-def run_notebook(book: Path, scratch: Path) -> None:
-    """Executes a notebook in a directory of its own. Needs nbclient and ipykernel."""
+def run_notebook(book: Path, scratch: Path) -> Any:  # noqa: ANN401  (nbformat's)
+    """Executes a notebook in a directory of its own, and returns it with outputs. Needs nbclient and ipykernel."""
     import nbformat
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError
@@ -381,7 +383,7 @@ def run_notebook(book: Path, scratch: Path) -> None:
         resources={"metadata": {"path": str(folder)}},
     )
     try:
-        client.execute(env=environment(scratch))
+        return client.execute(env=environment(scratch))
     except CellExecutionError as error:
         raise PageError(f"{book}: a cell fails\n{error}") from None
 
@@ -650,7 +652,7 @@ def timed(page: Path, scratch: Path) -> str:
     """Execute a page or a notebook; returns what was executed, and for how long."""
     began = time.monotonic()
     if page.suffix == ".ipynb":
-        run_notebook(page, scratch)
+        keep_outputs(page, run_notebook(page, scratch))
         what = "all cells"
     else:
         what = f"{run_page(page, scratch)} blocks"

@@ -81,6 +81,34 @@ def test_links_are_named_by_titles() -> None:
     assert not named
 
 
+def test_paths_in_contributing_exist() -> None:
+    text = (REPOSITORY / "CONTRIBUTING.md").read_text("utf-8")
+    named = set(re.findall(r"`([a-z.][\w.-]*(?:/[\w.*-]+)+)/?`", re.sub(r"```.*?```", "", text, flags=re.DOTALL)))
+    assert len(named) > 15
+    # A property that fails writes it.
+    made_later = {"tests/python/found.jsonl"}
+    # A word in capitals stands for a name of the reader's.
+    patterns = {re.sub(r"(?<![a-z])[A-Z]{2,}(?![a-z])", "*", one): one for one in named - made_later}
+    absent = [one for pattern, one in patterns.items() if not any(REPOSITORY.glob(pattern))]
+    assert not absent
+
+
+def test_walks_have_few_stations_that_exist() -> None:
+    text = (DOCS / "walks.md").read_text("utf-8")
+    walks = re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", text, flags=re.DOTALL | re.MULTILINE)
+    assert [name for name, _ in walks] == ["A packet", "A key", "A claim", "A call"]
+    for name, body in walks:
+        stations = re.findall(r"^\| `([^`]+)` \|", body, flags=re.MULTILINE)
+        assert 5 <= len(stations) <= 10, name
+        assert not [one for one in stations if not (REPOSITORY / one).exists()]
+
+
+def test_the_glossary_is_sorted_and_long_enough() -> None:
+    words = re.findall(r"^\| ([^|]+) \| ", (DOCS / "glossary.md").read_text("utf-8"), flags=re.MULTILINE)[1:]
+    assert len(words) >= 40 and len(set(words)) == len(words)
+    assert words == sorted(words, key=str.lower)
+
+
 def folders() -> list[str]:
     """The folders that docs/architecture.md has to describe: crates, parts of the package, and others."""
     within = [*(REPOSITORY / "crates").iterdir(), *(REPOSITORY / "python/headway").iterdir()]
