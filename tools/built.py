@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from transport_pictures import PAIR
+from transport_pictures import Question
 
 from headway.data.tape import WHATS, Tape
 from headway.drawing import tape_of
@@ -24,6 +24,13 @@ PREFIX = "headway-"
 WIDTH, ROW, TALL, LETTER = 860, 84, 30, 7.6
 # The transport whose packet is followed.
 FOLLOWED = "amrt"
+MEETING = Question("two messages that meet", 2, [(0, 2, "60 kB", "0 s"), (1, 2, "60 kB", "3 us")], 120e-6)
+# A permission that leaves so soon after an arrival answers it.
+AT_ONCE_NS = 200
+# Rounding of times to nanoseconds makes waits of a few.
+SHORT_NS = 20
+# The wait of the packet that is followed: as long as it is on a link and a half, so that all labels have room.
+LONG_NS = 3_300
 BLUE, ORANGE = "#2f7fc1", "#d2691e"
 
 
@@ -139,13 +146,16 @@ def ways_of(tape: Tape, flow: int, *, data: bool) -> list[list[Leg]]:
 
 
 def packet_picture() -> str:
-    """The way of the packet that waits longest, and of the permission that follows its arrival, by crate over time."""
-    tape = tape_of(PAIR.scenario(FOLLOWED))
-    ways = [way for flow in range(len(tape.flows)) for way in ways_of(tape, flow, data=True)]
-    way = max(ways, key=lambda legs: sum(leg.waited for leg in legs))
-    flow = next(flow for flow in range(len(tape.flows)) if way in ways_of(tape, flow, data=True))
-    replies = [back for back in ways_of(tape, flow, data=False) if back[0].starts >= way[-1].arrives]
-    reply = replies[0] if replies else []
+    """The way of a packet that waits about as long as it travels, and of its answer, by crate over time."""
+    tape = tape_of(MEETING.scenario(FOLLOWED))
+    answered = [
+        (way, back)
+        for flow in range(len(tape.flows))
+        for back in ways_of(tape, flow, data=False)
+        for way in ways_of(tape, flow, data=True)
+        if 0 <= back[0].starts - back[0].waited - way[-1].arrives < AT_ONCE_NS
+    ]
+    way, reply = min(answered, key=lambda both: abs(sum(leg.waited for leg in both[0]) - LONG_NS))
     begin = way[0].starts
     end = max(leg.arrives for leg in (*way, *reply))
     lanes = (
@@ -165,7 +175,7 @@ def packet_picture() -> str:
         parts += _followed(legs, colour, what, lambda time: left + (time - begin) * scale)
     parts.append(_words(left, 14 + lane * 3 + 14, "0", size=11))
     parts.append(_words(WIDTH - 60, 14 + lane * 3 + 14, f"{(end - begin) / 1000:.1f} µs", size=11))
-    waits = [f"{leg.waited / 1000:.1f} µs at {leg.link.partition('->')[0]}" for leg in way if leg.waited > 0]
+    waits = [f"{leg.waited / 1000:.1f} µs at {leg.link.partition('->')[0]}" for leg in way if leg.waited > SHORT_NS]
     said = (
         f"One packet over time: {way[0].link.partition('->')[0]} sends it, it crosses {len(way)} links, "
         f"waits {' and '.join(waits) or 'nowhere'}, and its receiver answers with a permission"
@@ -185,7 +195,7 @@ def _followed(legs: Sequence[Leg], colour: str, what: str, x: object) -> list[st
         anchor = "start" if number == 0 else "end"
         parts.append(_words(place(time) + (8 if number == 0 else -8), 32, said, size=11, anchor=anchor))
     for leg in legs:
-        if leg.waited:
+        if leg.waited > SHORT_NS:
             wide = place(leg.starts) - place(leg.starts - leg.waited)
             at = place(leg.starts - leg.waited)
             parts.append(f'<rect x="{at:.1f}" y="86" width="{max(wide, 1.5):.1f}" height="20" fill="{colour}"/>')

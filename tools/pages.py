@@ -190,7 +190,7 @@ class Stage:
             if kind not in KINDS:
                 if kind not in BUILT:
                     raise PageError(f"{page}: there is no picture `{kind}`: it is one of {', '.join((*KINDS, *BUILT))}")
-                return self.built[kind] or mark[0].partition("\n")[2]
+                return self.built[kind] or mark[0].partition("\n")[2].lstrip("\n")
             shot = next(shots, None)
             if shot is None:
                 return ""

@@ -35,7 +35,7 @@ from kept import ALTS, FOLDER
 from svgs import MOST_BYTES, finished
 
 SHOTS = "shots"
-MARK = re.compile(r"^<!-- drawn: ([\w-]+)(?: (.+?))? -->\n(?:\n```\n.*?^```\n)?", re.DOTALL | re.MULTILINE)
+MARK = re.compile(r"^<!-- drawn: ([\w-]+)(?: (.+?))? -->(?:\n\n```\n.*?^```$)?", re.DOTALL | re.MULTILINE)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 WIDTH, HEIGHT = 1000, 640
 COLUMNS = 100
@@ -229,7 +229,10 @@ def on_terminal(command: str, folder: Path, surroundings: Mapping[str, str]) -> 
                     found += more
                     continue
             break
-        process.wait(timeout=5)
+        try:
+            process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            raise PageError(f"`{command}` does not end") from None
     finally:
         process.kill()
         process.wait()
