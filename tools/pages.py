@@ -537,7 +537,6 @@ def build(out: Path, rust: Path | None = None) -> None:
     site = folder / "site"
     step("making the site of them", lambda: zensical(folder, site))
     step("checking links, pictures and sizes", lambda: check_site(site))
-    pack(site, PACKED)
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(site, out)
     if rust:
@@ -545,11 +544,13 @@ def build(out: Path, rust: Path | None = None) -> None:
 
 
 def pack(site: Path, archive: Path) -> None:
-    """Pack the site for `headway docs --open`; the same site gives the same bytes."""
+    """Pack the site without the pages of Rust for `headway docs --open`; the same site gives the same bytes."""
     fresh = archive.with_suffix(".new")
     with zipfile.ZipFile(fresh, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
         for file in sorted(path for path in site.rglob("*") if path.is_file()):
-            packed.writestr(zipfile.ZipInfo(str(file.relative_to(site))), file.read_bytes(), zipfile.ZIP_DEFLATED)
+            name = file.relative_to(site)
+            if name.parts[0] != "rust":
+                packed.writestr(zipfile.ZipInfo(str(name)), file.read_bytes(), zipfile.ZIP_DEFLATED)
     fresh.replace(archive)
 
 
@@ -672,6 +673,7 @@ def main() -> int:
             execute(options.page)
         if not options.page:
             build(options.out.resolve(), options.rust)
+            step("packing it for `headway docs --open`", lambda: pack(options.out.resolve(), PACKED))
             print(f"the site is in {options.out}; to search in it: python -m http.server -d {options.out}")
     except PageError as error:
         print(f"error: {error}", file=sys.stderr)
