@@ -12,6 +12,7 @@ import io
 import json
 import math
 import re
+import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +20,8 @@ from functools import cache, partial
 from pathlib import Path
 
 from front import NAMES, VERDICTS, paper_name
-from kept import ALTS, digest, kept, of_tools
+from kept import ALTS, digest, keep_only, kept, of_tools
+from matplotlib.text import Text
 from svgs import finished
 
 from headway.catalogues import catalogue
@@ -37,6 +39,8 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 FIGURES = "figures"
 # Panels of one picture: it stays readable, and small.
 AT_ONCE = 6
+# Characters of a line of an axis' label, and of a panel's title.
+MOST_LABEL, MOST_TITLE = 26, 48
 # The question that figures of a kind answer; other kinds are under their own summary.
 QUESTIONS = {
     "fct-load": "How do completion times grow?",
@@ -102,11 +106,14 @@ def draw_gallery() -> dict[str, dict[str, str]]:
     package = REPOSITORY / "python/headway"
     code = [*of_tools("gallery", "svgs"), package / "reporting", package / "reproducing/points.py"]
     found: dict[str, dict[str, str]] = {}
+    folders = []
     for shown in figures():
         if shown.points is not None:
             made_from = digest(code, repr(shown.points))
             folder = kept(f"{FIGURES}/{shown.paper}/{shown.stem}", made_from, partial(draw_figures, shown))
+            folders.append(folder)
             found[shown.file.name] = json.loads((folder / ALTS).read_text("utf-8"))
+    keep_only(FIGURES, folders)
     return found
 
 
@@ -159,6 +166,10 @@ def picture(figure: Figure, points: Points) -> str:
         for axes, panel in zip(canvas.axes, figure.panels, strict=False):
             if not isinstance(panel, Panel):
                 continue
+            axes.set_ylabel(textwrap.fill(axes.get_ylabel(), MOST_LABEL))
+            for text in axes.findobj(Text):
+                if isinstance(text, Text) and text.get_text() == panel.title:
+                    text.set_text(textwrap.fill(panel.title, MOST_TITLE))
             for mark in points.marks:
                 if (key := place_of(mark, panel)) is not None:
                     axes.plot(
@@ -166,9 +177,9 @@ def picture(figure: Figure, points: Points) -> str:
                         color=named[key].light if key in named else "black", linewidth=5, alpha=0.35,
                         solid_capstyle="butt", zorder=1,
                     )  # fmt: skip
-        text = io.StringIO()
-        canvas.savefig(text, format="svg", metadata=METADATA["svg"])
-    return finished(text.getvalue())
+        drawn = io.StringIO()
+        canvas.savefig(drawn, format="svg", metadata=METADATA["svg"])
+    return finished(drawn.getvalue())
 
 
 def place_of(mark: Mark, panel: Panel) -> str | None:

@@ -45,6 +45,11 @@ def _of_files(place: Path) -> str:
     return found.hexdigest()
 
 
+# A build takes minutes: what it is made from is the code that was loaded, and not what was written since.
+for _file in REPOSITORY.glob("tools/*.py"):
+    _of_files(_file)
+
+
 @cache
 def program() -> str:
     """Digest of Headway as pages run it: the package with its native module, scenarios, ledgers and workloads."""
@@ -61,6 +66,16 @@ def kept(name: str, made_from: str, make: Callable[[Path], None]) -> Path:
         make(folder)
         stamp.write_text(made_from, "utf-8")
     return folder
+
+
+def keep_only(name: str, wanted: Iterable[Path]) -> None:
+    """Remove from a folder of parts what is none of these, and in none of them."""
+    parts = set(wanted)
+    above = {parent for part in parts for parent in part.parents}
+    for path in sorted((FOLDER / name).rglob("*"), reverse=True):
+        if path in above or parts & {path, *path.parents}:
+            continue
+        path.rmdir() if path.is_dir() else path.unlink()
 
 
 class Executed:

@@ -30,7 +30,7 @@ from built import DRAWN as BUILT
 from executed import LONGEST_S, PageError, environment, folder_of, run_page
 from front import NAMES, draw_front, front_page
 from gallery import FIGURES, draw_gallery, figures, gallery_pages
-from kept import ALTS, FOLDER, STAMP, Executed, digest, kept, of_tools
+from kept import ALTS, FOLDER, STAMP, Executed, digest, keep_only, kept, of_tools
 from outputs import keep_outputs, outputs_of
 from shots import KINDS, MARK, SHOTS, browser_there, capture, taken
 from site_checks import site_faults
@@ -161,6 +161,7 @@ class Stage:
         )
         self.built = json.loads((of_code / "pictures.json").read_text("utf-8"))
         (FOLDER / SHOTS).mkdir(exist_ok=True)
+        keep_only(SHOTS, (FOLDER / SHOTS / page.stem for page in (*self.pages, *notebooks())))
         for folder in (of_all, of_front, FOLDER / FIGURES, FOLDER / SHOTS):
             self.copy(folder, f"images/{folder.name}")
         texts = json.loads((of_all / ALTS).read_text("utf-8"))

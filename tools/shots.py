@@ -35,7 +35,7 @@ from kept import ALTS, FOLDER
 from svgs import MOST_BYTES, finished
 
 SHOTS = "shots"
-MARK = re.compile(r"^<!-- drawn: ([\w-]+)(?: (.+?))? -->(?:\n\n```\n.*?^```$)?", re.DOTALL | re.MULTILINE)
+MARK = re.compile(r"^<!-- drawn: ([\w-]+)(?: ([^\n]+?))? -->(?:\n\n```\n.*?^```$)?", re.DOTALL | re.MULTILINE)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 WIDTH, HEIGHT = 1000, 640
 COLUMNS = 100

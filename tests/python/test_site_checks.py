@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from kept import kept
+from kept import keep_only, kept
 from site_checks import site_faults
 from states import diagram, machine_of
 from svgs import MOST_BYTES, finished
@@ -73,6 +73,13 @@ def test_a_part_is_made_again_only_when_what_it_is_made_from_changes(
     for made_from in ("a", "a", "b"):
         kept("part", made_from, made.append)
     assert made == [tmp_path / "part"] * 2
+
+    (tmp_path / "part/old/a.svg").parent.mkdir(parents=True)
+    (tmp_path / "part/old/a.svg").touch()
+    (tmp_path / "part/new").mkdir()
+    (tmp_path / "part/new/b.svg").touch()
+    keep_only("part", [tmp_path / "part/new"])
+    assert [path.name for path in sorted((tmp_path / "part").rglob("*"))] == ["new", "b.svg"]
 
     def fail(_: Path) -> None:
         raise ValueError

@@ -74,6 +74,7 @@ def test_a_terminal_does_not_wait_for_input(tmp_path: Path, monkeypatch: pytest.
 def test_lines_that_ask_for_pictures_stay_out_of_the_terminal(tmp_path: Path) -> None:
     text = "# A\n\n<!-- drawn: report out/q#numbers -->\n\n```\nsketch\n```\n\n<!-- drawn: terminal ls -l -->\nB\n"
     assert asked(text) == [("report", "out/q#numbers"), ("terminal", "ls -l")]
+    assert MARK.sub("P", "<!-- drawn: crates -->\n\nkept\n\n<!-- drawn: packet -->\n") == "P\n\nkept\n\nP\n"
     assert MARK.sub("P", text) == "# A\n\nP\n\nP\nB\n"
     (tmp_path / "a.md").write_text(text, "utf-8")
     assert pages.read(tmp_path / "a.md") == "# A\n\n```\nsketch\n```\n\nB\n"
