@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 from front import NAMES, VERDICTS, paper_name
 from kept import ALTS, digest, keep_only, kept, of_tools
@@ -33,14 +34,14 @@ from headway.names import ScenarioFile, known_scenarios
 from headway.reporting.figures import kind_of
 from headway.reporting.paper import METADATA, draw, paper_style
 from headway.reporting.spec import BarPanel, DotPanel, Figure, LegendEntry, Panel, Sketch
-from headway.reproducing.points import Mark, Points, disagreements, recorded_points
+from headway.reproducing.points import Mark, Points, disagreements, of_first_seed, recorded_points
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 FIGURES = "figures"
 # Panels of one picture: it stays readable, and small.
 AT_ONCE = 6
 # Characters of a line of an axis' label, and of a panel's title.
-MOST_LABEL, MOST_TITLE = 26, 48
+MOST_LABEL, MOST_TITLE = 26, 40
 # The question that figures of a kind answer; other kinds are under their own summary.
 QUESTIONS = {
     "fct-load": "How do completion times grow?",
@@ -144,11 +145,38 @@ def first_panel(drawn: Sequence[Figure]) -> tuple[Figure, Panel | DotPanel | Bar
 
 def parts(figure: Figure) -> Iterator[Figure]:
     """A figure, at most so many panels at once, each with the legend of its own lines."""
-    for start in range(0, len(figure.panels), AT_ONCE):
-        panels = figure.panels[start : start + AT_ONCE]
-        yield replace(
-            figure, panels=panels, legend=legend_of(figure.legend, panels), columns=2 if len(panels) > 1 else 1
-        )
+    every = with_subjects([ranged(panel) for panel in of_first_seed(figure.panels)])
+    for start in range(0, len(every), AT_ONCE):
+        panels = tuple(every[start : start + AT_ONCE])
+        legend, columns = legend_of(figure.legend, panels), 2 if len(panels) > 1 else 1
+        # The words in the corner are about the panels that a report begins with; here titles say it.
+        setting = figure.setting if len(every) <= 1 else ""
+        yield replace(figure, panels=panels, legend=legend, columns=columns, setting=setting)
+
+
+def with_subjects(panels: Sequence[Any]) -> list[Any]:
+    """Panels whose titles say what each is about, as far as they differ in it."""
+    abouts = [dict(getattr(panel, "about", ())) for panel in panels]
+    differing = [
+        key for key in dict.fromkeys(key for one in abouts for key in one) if len({a.get(key) for a in abouts}) > 1
+    ]
+    named = []
+    for panel, about in zip(panels, abouts, strict=True):
+        missing = [
+            f"{key} {about[key]}"
+            for key in differing
+            if key in about and about[key] != "all" and about[key].replace("->", " → ") not in panel.title
+        ]
+        named.append(replace(panel, title=" · ".join(filter(None, (panel.title, *missing)))))
+    return named
+
+
+def ranged(panel: Any) -> Any:  # noqa: ANN401
+    """A panel whose y axis holds all of its lines: on the page a script moves the axis with the subject."""
+    if not isinstance(panel, Panel):
+        return panel
+    most = max((y for curve in panel.series for y in curve.y if math.isfinite(y)), default=panel.y.high)
+    return panel if most <= panel.y.high else replace(panel, y=replace(panel.y, high=1.05 * most))
 
 
 def legend_of(legend: Sequence[LegendEntry], panels: Sequence[object]) -> tuple[LegendEntry, ...]:

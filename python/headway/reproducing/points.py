@@ -212,7 +212,8 @@ def asked_figures(report: Report) -> list[Figure]:
 
 def kept_part(figure: Figure) -> Figure:
     """A figure with all of its panels and as much of each as is kept."""
-    panels = [panel for panel in (*figure.panels, *figure.more) if type(panel).__name__ in _DRAWN][:MOST_PANELS]
+    drawn = [panel for panel in (*figure.panels, *figure.more) if type(panel).__name__ in _DRAWN]
+    panels = of_first_seed(drawn)[:MOST_PANELS]
     fewer: list[Panel | DotPanel | BarPanel] = []
     for panel in panels:
         match panel:
@@ -224,6 +225,12 @@ def kept_part(figure: Figure) -> Figure:
             case BarPanel():
                 fewer.append(replace(panel, rows=panel.rows[:MOST_ROWS]))
     return replace(figure, panels=tuple(fewer), more=())
+
+
+def of_first_seed(panels: Sequence[Any]) -> list[Any]:
+    """The panels without those that show another seed than the first one does."""
+    first = dict(getattr(panels[0], "about", ())).get("seed") if panels else None
+    return [panel for panel in panels if dict(getattr(panel, "about", ())).get("seed", first) == first]
 
 
 def _keys(panel: object) -> set[str]:
