@@ -328,8 +328,9 @@ def figure_page(shown: Shown, alts: Mapping[str, str], images: str) -> str:
 def notice(shown: Shown, points: Points) -> str:
     """From what the points are, and what they do not agree with."""
     seeds = f"{points.seeds} seed{'s' if points.seeds != 1 else ''}"
-    text = f"Recorded at the scale `{points.scale}` with {seeds}." if points.scale else f"Recorded with {seeds}."
-    if points.scale == "smoke":
+    scaled = points.scale in scenario_document(shown.file.path).get("scale", {})
+    text = f"Recorded at the scale `{points.scale}` with {seeds}." if scaled else f"Recorded with {seeds}."
+    if scaled and points.scale == "smoke":
         text += (
             " This scale has fewer and smaller runs than the paper's: the pictures show the shape and not the paper's "
             "numbers. Verdicts are of the paper's scale."
