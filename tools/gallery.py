@@ -175,8 +175,11 @@ def ranged(panel: Any) -> Any:  # noqa: ANN401
     """A panel whose y axis holds all of its lines: on the page a script moves the axis with the subject."""
     if not isinstance(panel, Panel):
         return panel
-    most = max((y for curve in panel.series for y in curve.y if math.isfinite(y)), default=panel.y.high)
-    return panel if most <= panel.y.high else replace(panel, y=replace(panel.y, high=1.05 * most))
+    values = sorted(y for curve in panel.series for y in curve.y if math.isfinite(y))
+    # A few samples beyond the axis, as of an interval that a run's end has cut short, do not move it.
+    if not values or values[int(0.9 * (len(values) - 1))] <= panel.y.high:
+        return panel
+    return replace(panel, y=replace(panel.y, high=1.05 * values[-1]))
 
 
 def legend_of(legend: Sequence[LegendEntry], panels: Sequence[object]) -> tuple[LegendEntry, ...]:
