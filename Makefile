@@ -16,7 +16,7 @@
 #   make compared  every comparison with other simulators but the long ones; docs/compared.md shows what scenarios/peers/measured.json keeps
 #   make field    all transports on the same questions; runs that scenarios/field/measured.json holds are not repeated, and docs/field.md shows them
 #   make kernel-objects  compiles the programs for the kernel, after an edit of their C (needs clang, llvm)
-#   make docs     the documentation site, in site/, with every command in it executed, and the Rust API pages beside it
+#   make docs     the documentation site, in site/, with its pictures, every changed page executed, and the Rust API pages; a wheel built after it brings it along
 #   make lint     formatting, clippy, ruff, mypy
 #   make publish-check  packages the crates meant for others as crates.io would take them, and builds them from the packages
 #   make release-check  all that a machine checks before a release, in a fresh clone (hours); OPTIONS=--list shows its steps

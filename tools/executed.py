@@ -122,16 +122,23 @@ def environment(scratch: Path) -> dict[str, str]:
     programs = scratch / "bin"
     programs.mkdir(parents=True, exist_ok=True)
     shim = programs / "headway"
-    shim.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m headway "$@"\n', "utf-8")
-    shim.chmod(0o755)
+    # Another page may be executing it.
+    if not shim.exists():
+        shim.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m headway "$@"\n', "utf-8")
+        shim.chmod(0o755)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HEADWAY_", "PYTHONWARN"))}
     path = f"{programs}:{Path(sys.executable).parent}:{kept.get('PATH', '')}"
     return {**kept, "PATH": path, "HEADWAY_STORE": str(scratch / "store"), "COLUMNS": "120", "NO_COLOR": "1"}
 
 
+def folder_of(page: Path, scratch: Path) -> Path:
+    """The directory that a page's blocks are executed in."""
+    return scratch / "pages" / re.sub(r"\W+", "-", str(page.resolve().with_suffix("")))
+
+
 def run_page(page: Path, scratch: Path) -> int:
     """Executes the blocks of a page in order, in a directory of its own; returns the number of executed ones."""
-    folder = scratch / "pages" / re.sub(r"\W+", "-", str(page.resolve().with_suffix("")))
+    folder = folder_of(page, scratch)
     folder.mkdir(parents=True, exist_ok=True)
     surroundings = environment(scratch)
     all_blocks = blocks(page)

@@ -16,23 +16,35 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 import urllib.parse
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
 import click
-from executed import LONGEST_S, PageError, environment, run_page
+from built import DRAWN as BUILT
+from executed import LONGEST_S, PageError, environment, folder_of, run_page
+from front import NAMES, draw_front, front_page
+from gallery import FIGURES, draw_gallery, figures, gallery_pages
+from kept import ALTS, FOLDER, STAMP, Executed, digest, keep_only, kept, of_tools
+from outputs import keep_outputs, outputs_of
+from shots import KINDS, MARK, SHOTS, browser_there, capture, taken
+from site_checks import site_faults
+from states import BLOCK, diagram
+from svgs import MOST_BYTES, finished
 from transport_pictures import Picture, draw_all
 
+from headway import Scenario
 from headway.pages import Entry, contents, title
 from headway.pages import read as read_page
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 DOCS = REPOSITORY / "docs"
+PACKED = REPOSITORY / "python/headway/site.zip"
 # Pages outside docs/ and their names in the site. Everything else that pages link to is shown as a file.
 OUTSIDE = {"README.md": "readme.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 # Pages that are written from declarations, by the section of the index behind whose pages they go.
@@ -43,6 +55,7 @@ GENERATED = {
         {"Rust: crates for others": "rust-api.md"},
     ]
 }
+ALL_PAGES = "all-pages.md"
 RUST = """\
 # Rust: crates for others
 
@@ -53,15 +66,17 @@ RUST = """\
 NOTEBOOKS = """\
 # Notebooks
 
-These pages are the notebooks in `docs/notebooks`, which the tests execute. The outputs are not shown here. To see them,
-run a notebook: `pip install jupyterlab`, then `jupyter lab`.
+These pages are the notebooks in `docs/notebooks`, with their outputs, which are made with this site. To change one,
+run it: `pip install jupyterlab`, then `jupyter lab`.
 
 """
-# Library that draws diagrams: the theme fetches it from another server unless a page brings it along.
-MERMAID = "mermaid@12.3.0"
-MERMAID_PLACE = "assets/javascripts/mermaid.min.js"
-# Folder of pictures that are drawn for the site.
-DRAWN = "drawn"
+# Folders of pictures that are drawn for the site: of transports, of the front page, of the figures of papers.
+DRAWN, FRONT, BUILT_PLACE = "drawn", "front", "built"
+# Pages about the claims of a paper, and a heading about one of its figures.
+FINDINGS = {f"findings-{paper}": paper for paper in NAMES}
+HEADING_OF_FIGURE = re.compile(r"^(#{2,4} .*?\bFigs?\. (\d+).*)$", re.MULTILINE)
+# A link of a page that is made to a file of the repository.
+NAMED = re.compile(r"@@(.+?)@@")
 # A sketch in letters: a block of code in no language.
 SKETCH = re.compile(r"^```\n.*?^```\n", re.DOTALL | re.MULTILINE)
 COURSES = (
@@ -83,27 +98,38 @@ def sources() -> dict[Path, str]:
     for page in sorted(DOCS.rglob("*.md")):
         name = page.relative_to(DOCS)
         found[page] = str(name.with_name("index.md") if name.name == "README.md" else name)
+    # The front page of the site is another one: this lists all pages.
+    found[DOCS / "README.md"] = ALL_PAGES
     return found
 
 
 class Stage:
-    """The directory that zensical reads."""
+    """The directory that zensical reads. It stays from build to build, and only what has changed is written."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.pages = sources()
         self.shown: dict[Path, str] = {}
-        self.drawn: dict[str, tuple[Picture, Picture]] = {}
+        self.written: set[Path] = set()
+        self.drawn: dict[str, list[Picture]] = {}
+        self.built: dict[str, str] = {}
+        self.figures: dict[str, dict[str, str]] = {}
 
-    def write(self, name: str, text: str) -> None:
+    def write(self, name: str, content: str | bytes) -> None:
         path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
+        data = content.encode() if isinstance(content, str) else content
+        if not path.exists() or path.read_bytes() != data:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        self.written.add(path)
 
     def fill(self) -> None:
-        self.drawn = draw_all(self.folder / "images" / DRAWN)
+        front = self.draw()
         for page, name in self.pages.items():
             self.write(name, self.converted(page, name))
+        self.write("index.md", front_page(front, f"images/{FRONT}"))
+        for name, text in gallery_pages(self.figures, f"../images/{FIGURES}").items():
+            self.write(name, NAMED.sub(lambda link: self.named(link[1]), text))
         self.write("transports/index.md", transports())
         self.write("commands.md", command_reference())
         self.write("python-api.md", python_reference())
@@ -115,17 +141,78 @@ class Stage:
             self.write(f"notebooks/{book.stem}.md", notebook_page(book))
         for path, name in list(self.shown.items()):
             self.write(name, shown_file(path))
-        shutil.copytree(DOCS / "images", self.folder / "images", dirs_exist_ok=True)
-        styles = REPOSITORY / "tools/pages.css"
-        shutil.copy(styles, self.folder / styles.name)
+        self.copy(DOCS / "images", "images")
+        self.write("pages.css", (REPOSITORY / "tools/pages.css").read_bytes())
+        for path in self.folder.rglob("*"):
+            if path.is_file() and path not in self.written:
+                path.unlink()
+
+    def draw(self) -> dict[str, str]:
+        """Draw what has changed, and bring all pictures; returns the texts of those of the front page."""
+        package = REPOSITORY / "python/headway"
+        running = [package / name for name in ("_headway.abi3.so", "drawing.py", "tape.py", "data", "reporting")]
+        records = [*sorted((REPOSITORY / "scenarios").rglob("*.json")), DOCS / "measurements/engine.md"]
+        records += [package / "claims", package / "comparison", REPOSITORY / "scenarios/peers"]
+        of_all = kept(DRAWN, digest([*running, *of_tools("svgs", "transport_pictures")]), draw_transports)
+        of_front = kept(FRONT, digest([*running, *records, *of_tools("svgs", "front")]), draw_front)
+        self.figures = draw_gallery()
+        of_code = kept(
+            BUILT_PLACE, digest([*running, *crate_files(), *of_tools("built", "transport_pictures")]), draw_built
+        )
+        self.built = json.loads((of_code / "pictures.json").read_text("utf-8"))
+        (FOLDER / SHOTS).mkdir(exist_ok=True)
+        keep_only(SHOTS, (FOLDER / SHOTS / page.stem for page in (*self.pages, *notebooks())))
+        for folder in (of_all, of_front, FOLDER / FIGURES, FOLDER / SHOTS):
+            self.copy(folder, f"images/{folder.name}")
+        texts = json.loads((of_all / ALTS).read_text("utf-8"))
+        self.drawn = {name: [Picture(*one) for one in both] for name, both in texts.items()}
+        found: dict[str, str] = json.loads((of_front / ALTS).read_text("utf-8"))
+        return found
+
+    def copy(self, folder: Path, name: str) -> None:
+        """Bring the pictures and data of a folder."""
+        for file in folder.rglob("*"):
+            if file.is_file() and file.suffix != ".json" and file.name != STAMP:
+                if file.suffix != ".gz" and file.stat().st_size > MOST_BYTES:
+                    raise PageError(f"{file} has {file.stat().st_size} bytes; a picture has at most {MOST_BYTES}")
+                self.write(f"{name}/{file.relative_to(folder)}", file.read_bytes())
+
+    def named(self, name: str) -> str:
+        """The link from a page of the gallery to a file of the repository."""
+        return f"../{self.staged(REPOSITORY / name)}"
+
+    def asked(self, page: Path, text: str) -> str:
+        """A page with the pictures that its lines `<!-- drawn: ... -->` ask for; they take the place of sketches."""
+        shots = iter(taken(page))
+        up = "../" * (len(page.relative_to(DOCS).parts) - 1) if page.is_relative_to(DOCS) else ""
+
+        def drawn(mark: re.Match[str]) -> str:
+            kind = mark[1]
+            if kind not in KINDS:
+                if kind not in BUILT:
+                    raise PageError(f"{page}: there is no picture `{kind}`: it is one of {', '.join((*KINDS, *BUILT))}")
+                return self.built[kind] or mark[0].partition("\n")[2].lstrip("\n")
+            shot = next(shots, None)
+            if shot is None:
+                return ""
+            classes: tuple[str, ...] = ("hw-drawn",) if shot.files[0].endswith("report.svg") else ("hw-shot",)
+            classes = ("hw-shot hw-light", "hw-shot hw-dark") if len(shot.files) > 1 else classes
+            return "".join(
+                f'<img class="{name}" src="{up}images/{SHOTS}/{page.stem}/{file}" alt="{shot.alt}" loading="lazy">'
+                for name, file in zip(classes, shot.files, strict=True)
+            )
+
+        return MARK.sub(drawn, text)
 
     def illustrated(self, page: Path) -> str:
         """A page with declarations and pictures; a transport's first picture takes the place of a sketch in letters."""
-        text = with_citations(page)
+        text = self.asked(page, with_citations(page))
         if page == DOCS / "field.md":
             return (
                 text + FIELD + "".join(f"\n### {name}\n\n{shown(two, '')}\n" for name, (_, two) in self.drawn.items())
             )
+        if page.stem in FINDINGS:
+            return HEADING_OF_FIGURE.sub(lambda head: self.with_figures(FINDINGS[page.stem], head), text)
         pictures = self.drawn.get(page.stem) if page.parent == DOCS / "transports" else None
         if pictures is None:
             return text
@@ -135,10 +222,23 @@ class Stage:
         head = sketched if sketched != head else f"{head}\n{one}\n"
         return f"{head}{mark}{rest}\n## Rate and queue of a link\n\n{COURSES}\n\n{two}\n"
 
+    def with_figures(self, paper: str, head: re.Match[str]) -> str:
+        """A heading of a findings page about a figure, with the first picture of each scenario of that figure."""
+        found = []
+        for name, alts in self.figures.items():
+            stem = name.partition("/")[2]
+            if name.startswith(f"{paper}/") and stem.startswith(f"fig{int(head[2]):02}") and alts:
+                file, alt = next(iter(alts.items()))
+                image = (
+                    f'<img class="hw-drawn" src="images/{FIGURES}/{paper}/{stem}/{file}" alt="{alt}" loading="lazy">'
+                )
+                found.append(f"{image}\n\n[All of {title_of_scenario(name)}](@gallery/{paper}-{stem}.md)\n")
+        return "\n\n".join([head[0], *found])
+
     def converted(self, page: Path, name: str) -> str:
         """A page as zensical reads it: links between pages of the site, and one word behind backticks."""
         lines, fence = [], None
-        for line in self.illustrated(page).splitlines():
+        for line in BLOCK.sub(lambda block: diagram(block[1]), self.illustrated(page)).splitlines():
             found = FENCE.match(line)
             if fence is None and found:
                 fence = found[2]
@@ -154,6 +254,8 @@ class Stage:
         before, target, after = (link[1], link[2], link[3]) if link[1] else (link[4], link[5], link[6])
         if re.match(r"[a-z]+:|#", target):
             return link[0]
+        if target.startswith("@"):
+            return f"{before}{target[1:]}{after}"
         path, _, anchor = target.partition("#")
         place = Path(os.path.normpath(page.parent / path))
         staged = os.path.relpath(self.staged(place), Path(name).parent)
@@ -165,7 +267,7 @@ class Stage:
             return self.pages[place]
         if place.is_dir() and (place.is_relative_to(DOCS)):
             return f"{place.relative_to(DOCS)}/index.md"
-        if place.is_relative_to(DOCS / "images" / DRAWN):
+        if any(place.is_relative_to(DOCS / "images" / made) for made in (DRAWN, FIGURES, SHOTS)):
             return str(place.relative_to(DOCS))
         if not place.is_relative_to(REPOSITORY) or not place.exists():
             raise PageError(f"{place} does not exist")
@@ -179,12 +281,37 @@ class Stage:
 
 def shown(picture: Picture, up: str) -> str:
     """A picture on a page that lies so far down."""
-    return f'<img src="{up}images/{DRAWN}/{picture.file}" alt="{picture.alt}" loading="lazy">'
+    return f'<img class="hw-drawn" src="{up}images/{DRAWN}/{picture.file}" alt="{picture.alt}" loading="lazy">'
+
+
+def draw_transports(folder: Path) -> None:
+    """The pictures of all transports, and their texts."""
+    drawn = draw_all(folder)
+    for file in folder.glob("*.svg"):
+        file.write_text(finished(file.read_text("utf-8")), "utf-8")
+    texts = {name: [[one.file, one.alt] for one in both] for name, both in drawn.items()}
+    (folder / ALTS).write_text(json.dumps(texts), "utf-8")
+
+
+def crate_files() -> list[Path]:
+    """The files that say which crate depends on which."""
+    return sorted(REPOSITORY.glob("crates/*/Cargo.toml"))
+
+
+def draw_built(folder: Path) -> None:
+    """The pictures of how Headway is built, which are parts of pages."""
+    pictures = {name: make() for name, make in BUILT.items()}
+    (folder / "pictures.json").write_text(json.dumps(pictures), "utf-8")
+
+
+def title_of_scenario(name: str) -> str:
+    """The title that a scenario gives itself."""
+    return Scenario.load(name).title
 
 
 def with_citations(page: Path) -> str:
     """A page with what is declared; on a transport's page also the places of papers that its sources cite."""
-    text = read_page(page)
+    text = read_page(page, drawn=True)
     if page.parent != DOCS / "transports" or not (found := citations(page.stem)):
         return text
     places = "".join(f"- {place}: {', '.join(sorted(files))}\n" for place, files in sorted(found.items()))
@@ -232,18 +359,19 @@ def notebooks() -> list[Path]:
 
 
 def notebook_page(book: Path) -> str:
-    """The cells of a notebook, as a page."""
+    """The cells of a notebook, as a page, with the outputs of its last execution."""
     cells = json.loads(book.read_text("utf-8"))["cells"]
-    texts = ["".join(cell["source"]) for cell in cells]
-    shown = [
-        text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```"
-        for cell, text in zip(cells, texts, strict=True)
-    ]
+    outputs = outputs_of(book)
+    shown = []
+    for number, cell in enumerate(cells):
+        text = "".join(cell["source"])
+        shown.append(text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```")
+        shown += outputs.get(str(number), [])
     return "\n\n".join(shown) + "\n"
 
 
-def run_notebook(book: Path, scratch: Path) -> None:
-    """Executes a notebook in a directory of its own. Needs nbclient and ipykernel."""
+def run_notebook(book: Path, scratch: Path) -> Any:  # noqa: ANN401  (nbformat's)
+    """Executes a notebook in a directory of its own, and returns it with outputs. Needs nbclient and ipykernel."""
     import nbformat
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError
@@ -256,7 +384,7 @@ def run_notebook(book: Path, scratch: Path) -> None:
         resources={"metadata": {"path": str(folder)}},
     )
     try:
-        client.execute(env=environment(scratch))
+        return client.execute(env=environment(scratch))
     except CellExecutionError as error:
         raise PageError(f"{book}: a cell fails\n{error}") from None
 
@@ -399,65 +527,73 @@ def broken_links(site: Path) -> list[str]:
     return broken
 
 
-def mermaid(folder: Path) -> Path | None:
-    """The script that draws diagrams, from the npm registry; None, said so, where npm is not installed."""
-    npm = shutil.which("npm")
-    if npm is None:
-        print("npm is not installed: pages with diagrams fetch the script that draws them from another server")
-        return None
-    done = subprocess.run([npm, "pack", "--silent", MERMAID], cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise PageError(f"npm does not fetch {MERMAID}\n{done.stderr}")
-    with tarfile.open(folder / done.stdout.split()[-1]) as package:
-        package.extract("package/dist/mermaid.min.js", folder, filter="data")
-    return folder / "package/dist/mermaid.min.js"
-
-
-def bring_along(script: Path, site: Path) -> None:
-    """Copies the script into the site, and names it in each page that has a diagram."""
-    shutil.copyfile(script, site / MERMAID_PLACE)
-    for page in site.rglob("*.html"):
-        text = page.read_text("utf-8")
-        if 'class="mermaid"' in text:
-            up = "../" * (len(page.relative_to(site).parts) - 1)
-            page.write_text(text.replace("</head>", f'<script src="{up}{MERMAID_PLACE}"></script></head>', 1), "utf-8")
-
-
-def build(out: Path, rust: Path | None = None, drawing: Path | None = None) -> None:
-    """Writes the site into the directory `out`, which it replaces, and fails if a link is broken.
-
-    `rust` are pages of Rust's, and `drawing` the script that draws diagrams.
-    """
-    with tempfile.TemporaryDirectory(prefix="headway-site-") as name:
-        folder = Path(name)
-        stage = Stage(folder / "docs")
-        stage.fill()
-        settings = (REPOSITORY / "zensical.toml").read_text("utf-8")
-        settings = settings.replace("[project]\n", f"[project]\nnav = {as_toml(navigation())}\n", 1)
-        (folder / "zensical.toml").write_text(settings, "utf-8")
-        command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
-        site = folder / "site"
-        if done.returncode or not (site / "index.html").exists():
-            raise PageError(
-                f"zensical does not build the site\n{click.unstyle(done.stdout)}{done.stderr.splitlines()[-1:]}"
-            )
-        if drawing:
-            bring_along(drawing, site)
-        if broken := broken_links(site):
-            raise PageError("the site has broken links\n" + "\n".join(broken))
-        shutil.rmtree(out, ignore_errors=True)
-        shutil.move(site, out)
+def build(out: Path, rust: Path | None = None) -> None:
+    """Writes the site, with the pages of Rust's, into the directory `out`; fails if a link is broken."""
+    folder = FOLDER / "site"
+    folder.mkdir(parents=True, exist_ok=True)
+    step("drawing and writing pages", lambda: Stage(folder / "docs").fill())
+    settings = (REPOSITORY / "zensical.toml").read_text("utf-8")
+    settings = settings.replace("[project]\n", f"[project]\nnav = {as_toml(navigation())}\n", 1)
+    (folder / "zensical.toml").write_text(settings, "utf-8")
+    site = folder / "site"
+    step("making the site of them", lambda: zensical(folder, site))
+    step("checking links, pictures and sizes", lambda: check_site(site))
+    shutil.rmtree(out, ignore_errors=True)
+    shutil.copytree(site, out)
     if rust:
         shutil.copytree(rust, out / "rust", dirs_exist_ok=True)
 
 
+def pack(site: Path, archive: Path) -> None:
+    """Pack the site without the pages of Rust for `headway docs --open`; the same site gives the same bytes."""
+    fresh = archive.with_suffix(".new")
+    with zipfile.ZipFile(fresh, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
+        for file in sorted(path for path in site.rglob("*") if path.is_file()):
+            name = file.relative_to(site)
+            if name.parts[0] != "rust":
+                packed.writestr(zipfile.ZipInfo(str(name)), file.read_bytes(), zipfile.ZIP_DEFLATED)
+    fresh.replace(archive)
+
+
+def step(what: str, work: Callable[[], None]) -> None:
+    """A part of the build, with the time that it took."""
+    began = time.monotonic()
+    work()
+    say(f"{what}: {time.monotonic() - began:.1f} s")
+
+
+def zensical(folder: Path, site: Path) -> None:
+    """Have zensical make the site."""
+    command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    if done.returncode or not (site / "index.html").exists():
+        said = f"{click.unstyle(done.stdout)}{done.stderr.splitlines()[-1:]}"
+        raise PageError(f"zensical does not build the site\n{said}")
+
+
+def check_site(site: Path) -> None:
+    """Raises `PageError` for a broken link, and for what `site_checks` finds."""
+    if broken := broken_links(site):
+        raise PageError("the site has broken links\n" + "\n".join(broken))
+    if faults := site_faults(site):
+        raise PageError("the site has faults\n" + "\n".join(faults))
+
+
 def navigation() -> list[dict[str, Any]]:
     """The navigation of the site, from the index of the documentation."""
-    sections: dict[str, list[Any]] = {"Start": ["index.md"]}
+    sections: dict[str, list[Any]] = {"Start": ["index.md", {"All pages": ALL_PAGES}], "Gallery": gallery_entries()}
     for entry in contents():
         sections.setdefault(entry.section, []).append({entry.title: staged_entry(entry)})
     return [{name: [*pages, *GENERATED.get(name, [])]} for name, pages in sections.items()]
+
+
+def gallery_entries() -> list[Any]:
+    """The pages of the gallery, by paper."""
+    found: list[Any] = ["gallery/index.md"]
+    for paper, name in NAMES.items():
+        own = [one for one in figures() if one.paper == paper]
+        found.append({name: [{f"{one.place}: {one.scenario.title}": f"gallery/{paper}-{one.stem}.md"} for one in own]})
+    return found
 
 
 def staged_entry(entry: Entry) -> str | list[Any]:
@@ -489,6 +625,43 @@ def executable(page: Path) -> bool:
     return re.search(r"^[ >]*(?:```+|~~~+) *(?:console|sh|python)\b", page.read_text("utf-8"), re.MULTILINE) is not None
 
 
+def say(text: str) -> None:
+    """A line of progress."""
+    print(text, flush=True)
+
+
+def execute(only: Sequence[Path] | None) -> None:
+    """Execute the pages and notebooks that have changed, or whose program has; or just these, in any case."""
+    known = Executed(browser_there())
+    pages = [page.resolve() for page in only or (*filter(executable, sources()), *notebooks())]
+    waiting = [page for page in pages if only or not known.holds(page)]
+    if left := len(pages) - len(waiting):
+        say(f"{left} pages and the program are unchanged since they were executed")
+    with tempfile.TemporaryDirectory(prefix="headway-pages-") as scratch, ThreadPoolExecutor(2) as pool:
+        environment(Path(scratch))
+        began = {pool.submit(timed, page, Path(scratch)): page for page in waiting}
+        try:
+            for number, done in enumerate(as_completed(began), start=1):
+                page = began[done]
+                say(f"[{number}/{len(waiting)}] {page.relative_to(REPOSITORY)}: {done.result()}")
+                known.add(page)
+        except PageError:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def timed(page: Path, scratch: Path) -> str:
+    """Execute a page or a notebook; returns what was executed, and for how long."""
+    began = time.monotonic()
+    if page.suffix == ".ipynb":
+        keep_outputs(page, run_notebook(page, scratch))
+        what = "all cells"
+    else:
+        what = f"{run_page(page, scratch)} blocks"
+        capture(page, folder_of(page, scratch), environment(scratch))
+    return f"{what}, {time.monotonic() - began:.1f} s"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=REPOSITORY / "site", help="where the site goes (default: site)")
@@ -498,20 +671,10 @@ def main() -> int:
     options = parser.parse_args()
     try:
         if not options.not_run:
-            with tempfile.TemporaryDirectory(prefix="headway-pages-") as scratch:
-                for book in [] if options.page else notebooks():
-                    run_notebook(book, Path(scratch))
-                for page in options.page or filter(executable, sources()):
-                    began = time.monotonic()
-                    ran = run_page(page.resolve(), Path(scratch))
-                    if ran:
-                        print(
-                            f"{page.resolve().relative_to(REPOSITORY)}: {ran} blocks, {time.monotonic() - began:.1f} s",
-                            flush=True,
-                        )
+            execute(options.page)
         if not options.page:
-            with tempfile.TemporaryDirectory(prefix="headway-drawing-") as scratch:
-                build(options.out.resolve(), options.rust, mermaid(Path(scratch)))
+            build(options.out.resolve(), options.rust)
+            step("packing it for `headway docs --open`", lambda: pack(options.out.resolve(), PACKED))
             print(f"the site is in {options.out}; to search in it: python -m http.server -d {options.out}")
     except PageError as error:
         print(f"error: {error}", file=sys.stderr)

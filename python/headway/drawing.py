@@ -53,7 +53,7 @@ def sequence(
     that is lost ends in a cross. Raises `ArgumentError` where more than 3,000 packets on links would be drawn, with a
     time up to which there are so many.
     """
-    tape = _tape(run)
+    tape = tape_of(run)
     first, last = _time("start", start), None if end is None else _time("end", end)
     hops = list(_hops(tape))
     if flow is not None:
@@ -91,7 +91,7 @@ def course(run: str | Path | Scenario, link: str, *, end: str | float, bins: int
     `run` is as in `sequence`, and the rate is a mean over each of `bins` equal parts of the time.
     Raises `NameNotFound` for a link that the run does not have.
     """
-    return _course(_tape(run), link, _time("end", end), bins)
+    return _course(tape_of(run), link, _time("end", end), bins)
 
 
 def courses(found: Sequence[tuple[str, Course]], *, most_kb: float | None = None) -> Canvas:
@@ -134,7 +134,7 @@ def _time(name: str, value: str | float) -> float:
     return seconds
 
 
-def _tape(run: str | Path | Scenario) -> Tape:
+def tape_of(run: str | Path | Scenario) -> Tape:
     """The packets of a run's directory, or of a scenario, which is run for it."""
     if not isinstance(run, Scenario) and Path(run).is_dir():
         return record(Path(run))

@@ -18,6 +18,7 @@ FOLDER = Path(package).parent / "docs"
 SCENARIOS = Path(package).parent / "scenarios"
 # A row of the index: `| [TITLE](TARGET) | ABOUT |`.
 ROW = re.compile(r"\| \[([^\]]+)\]\(([^)]+)\) \| (.*) \|")
+ILLUSTRATED = re.compile(r"^<!-- drawn: .* -->\n\n?", re.MULTILINE)
 MARKER = re.compile(r"^<!-- declared: (\w+)(?: ([\w-]+))? -->$", re.MULTILINE)
 
 
@@ -49,9 +50,12 @@ def title(file: Path) -> str:
         return next((line.removeprefix("# ").strip() for line in lines if line.startswith("# ")), "")
 
 
-def read(file: Path, *, results: bool = True) -> str:
-    """The text of a page, with the declared parts filled in; without `results`, which take seconds, those stay out."""
-    text = file.read_text("utf-8")
+def read(file: Path, *, results: bool = True, drawn: bool = False) -> str:
+    """The text of a page, with the declared parts filled in; without `results`, which take seconds, those stay out.
+
+    Lines that ask for pictures, which only the site has, stay in with `drawn`.
+    """
+    text = ILLUSTRATED.sub("", file.read_text("utf-8")) if not drawn else file.read_text("utf-8")
     if "<!-- declared: " not in text:
         return text
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from picture import for_pages
+from svgs import MOST_BYTES
 
 from headway.pages import contents, title
 
@@ -59,6 +60,53 @@ def test_the_index_has_a_line_for_each_page() -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     missing = [str(target) for target in linked(page) if not target.exists()]
     assert not missing, f"{page} links to {missing}"
+
+
+def test_the_readme_shows_few_pictures_that_a_command_draws() -> None:
+    shown = re.findall(r'<img src="([^"]+)"', (REPOSITORY / "README.md").read_text("utf-8"))
+    assert 0 < len(shown) <= 4
+    drawn = {"fig01", "speed", "agreement"}
+    assert {Path(one) for one in shown} <= {Path(f"docs/images/{name}.svg") for name in drawn}
+    assert all((REPOSITORY / one).stat().st_size <= MOST_BYTES for one in shown)
+
+
+def test_links_are_named_by_titles() -> None:
+    """A reader learns nothing from the name of a file."""
+    named = [
+        f"{page.relative_to(REPOSITORY)}: [{text}]({target})"
+        for page in [*ENTRANCES, *PAGES]
+        for text, target in re.findall(r"\[([^\]]+)\]\(([^)\s]+)\)", page.read_text("utf-8"))
+        if re.fullmatch(r"`?[\w/.-]+\.(?:md|html)`?", text)
+    ]
+    assert not named
+
+
+def test_paths_in_contributing_exist() -> None:
+    text = (REPOSITORY / "CONTRIBUTING.md").read_text("utf-8")
+    named = set(re.findall(r"`([a-z.][\w.-]*(?:/[\w.*-]+)+)/?`", re.sub(r"```.*?```", "", text, flags=re.DOTALL)))
+    assert len(named) > 15
+    # A property that fails writes it.
+    made_later = {"tests/python/found.jsonl"}
+    # A word in capitals stands for a name of the reader's.
+    patterns = {re.sub(r"(?<![a-z])[A-Z]{2,}(?![a-z])", "*", one): one for one in named - made_later}
+    absent = [one for pattern, one in patterns.items() if not any(REPOSITORY.glob(pattern))]
+    assert not absent
+
+
+def test_walks_have_few_stations_that_exist() -> None:
+    text = (DOCS / "walks.md").read_text("utf-8")
+    walks = re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", text, flags=re.DOTALL | re.MULTILINE)
+    assert [name for name, _ in walks] == ["A packet", "A key", "A claim", "A call"]
+    for name, body in walks:
+        stations = re.findall(r"^\| `([^`]+)` \|", body, flags=re.MULTILINE)
+        assert 5 <= len(stations) <= 10, name
+        assert not [one for one in stations if not (REPOSITORY / one).exists()]
+
+
+def test_the_glossary_is_sorted_and_long_enough() -> None:
+    words = re.findall(r"^\| ([^|]+) \| ", (DOCS / "glossary.md").read_text("utf-8"), flags=re.MULTILINE)[1:]
+    assert len(words) >= 40 and len(set(words)) == len(words)
+    assert words == sorted(words, key=str.lower)
 
 
 def folders() -> list[str]:

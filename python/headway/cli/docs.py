@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +15,7 @@ from headway.cli.echo import echo
 from headway.cli.terminal import print_table
 from headway.errors import HeadwayError, NameNotFound, nearest, with_help
 from headway.pages import FOLDER, contents, read, title
+from headway.site import unpacked_site
 
 # Sections that a search shows, and characters of the line that it shows of each.
 MOST_FOUND = 15
@@ -26,17 +29,27 @@ FENCE = "```"
 @click.command()
 @click.argument("page", required=False, metavar="[PAGE]")
 @click.option("--path", is_flag=True, help="Print where the page is, and nothing else.")
+@click.option("--open", "opened", is_flag=True, help="Open the pages as a site in the browser, from disk.")
 @click.option(
     "--search",
     "words",
     metavar="WORDS",
     help='Sections that hold all of these words, or else most of them, as "buffer homa".',
 )
-def docs(page: str | None, path: bool, words: str | None) -> None:
+def docs(page: str | None, path: bool, opened: bool, words: str | None) -> None:
     """List the documentation's pages, or print PAGE, such as scenario-format or transports/amrt.
 
     PAGE#SECTION prints one section, as --search names them: scenario-format#sample.
     """
+    if opened:
+        if page is not None or path or words is not None:
+            raise click.UsageError("--open goes without a page and other options: it opens the whole site")
+        index = unpacked_site().as_uri()
+        echo(index)
+        # Where there is no screen, click would start a browser for terminals.
+        if sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+            click.launch(index)
+        return
     pages = _pages()
     if not pages:
         raise HeadwayError(f"{FOLDER} holds no page: this installation is not complete")

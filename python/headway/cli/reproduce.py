@@ -53,7 +53,9 @@ OUT = "out"
 @shard_option
 @set_option
 @force_option
-@click.option("--record", is_flag=True, help="Write the verdicts to verdicts.json in the folder of claims.toml.")
+@click.option(
+    "--record", is_flag=True, help="Write verdicts.json and the figures' points.json in the folder of claims.toml."
+)
 @threads_option
 @click.option("--all", "everything", is_flag=True, help="Every figure of the paper that FILE names, or of all papers.")
 @yes_option
@@ -144,11 +146,12 @@ def _one(file: ScenarioFile, planned: SweepPlan, request: Request) -> tuple[Swee
     )
     judged = judge_figure(file, outcome, scale)
     unjudged = outcome.left > 0
+    on_record = request.record and not outcome.interrupted and not unjudged
     if not quiet:
         _print_judged(file, judged, scale)
     if unjudged:
         echo("not all shards are finished: verdicts are of what is, and none goes on record", err=True)
-    if request.record and not outcome.interrupted and not unjudged:
+    if on_record:
         written_to = put_on_record(file, judged.results, scale)
         if not quiet:
             echo(f"on record: {written_to}")
@@ -156,7 +159,7 @@ def _one(file: ScenarioFile, planned: SweepPlan, request: Request) -> tuple[Swee
         echo("stopped early: verdicts are of what is finished", err=True)
     page: Page | None = None
     if judged.has_report:
-        page = write_report(file, outcome, judged)
+        page = write_report(file, outcome, judged, record=on_record, scale=scale)
         if not quiet:
             echo(f"report: {page.path}")
     return outcome, Done(judged.claims, page, outcome.interrupted)

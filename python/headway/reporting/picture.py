@@ -41,7 +41,7 @@ def _draw(report: Report, figure: Figure, panel: Panel, name: str) -> Picture:
     keys |= {panel.key} if panel.key else set()
     named = {key: style for key, style in styles(report).items() if key in keys}
     slots = {key: slot for slot, key in enumerate(named)}
-    thin = replace(panel, series=tuple(map(_thinned, panel.series)))
+    thin = replace(panel, series=tuple(thinned(curve, MOST_SAMPLES) for curve in panel.series))
     legend = tuple((slots[key], entry) for key, entry in _legend(figure.legend, panel) if key in slots)
     svg = Markup(draw_still(thin, scope, slots))
     return Picture(figure.title, scope, svg, legend, colour_rules(named, slots, f".{scope}"))
@@ -53,9 +53,9 @@ def _legend(entries: tuple[LegendEntry, ...], panel: Panel) -> list[tuple[str, s
     return [(entry.key, entry.text) for entry in entries if entry.key in drawn]
 
 
-def _thinned(curve: Curve) -> Curve:
-    """Evenly fewer samples, the last among them."""
-    step = -(-len(curve.x) // MOST_SAMPLES)
+def thinned(curve: Curve, most: int) -> Curve:
+    """Evenly fewer samples, about `most` of them, the last one included."""
+    step = -(-len(curve.x) // most)
     if step <= 1:
         return curve
     kept = [*range(0, len(curve.x) - 1, step), len(curve.x) - 1]

@@ -76,13 +76,19 @@ def judge_figure(file: ScenarioFile, outcome: SweepOutcome, scale: str | None) -
     return Judged(results, expected, claims, beyond, has_report=bool(runs) or not needs_runs, began=began)
 
 
-def write_report(file: ScenarioFile, outcome: SweepOutcome, judged: Judged) -> Page:
-    """Write the page of a figure that has one."""
+def write_report(
+    file: ScenarioFile, outcome: SweepOutcome, judged: Judged, *, record: bool = False, scale: str | None = None
+) -> Page:
+    """Write the page of a figure that has one; with `record`, what it shows goes on record."""
     from headway.reporting import build_page
     from headway.reporting.picture import picture
 
     path, shown = build_page(outcome.plan.out)
     drawn = picture(shown, file.name)
+    if record:
+        from headway.reproducing.points import record_points
+
+        record_points(file, shown, judged.results, scale)
     if not outcome.interrupted:
         learn_after(file.name, time.process_time() - judged.began, len(outcome.plan.points))
     return Page(path, drawn)
