@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -12,15 +11,13 @@ import click
 from headway.cli.echo import echo
 from headway.cli.terminal import print_table
 from headway.errors import HeadwayError, NameNotFound, nearest, with_help
-from headway.pages import FOLDER, contents, read, title
+from headway.pages import FENCE, FOLDER, Section, contents, read, sections, title
 
 # Sections that a search shows, and characters of the line that it shows of each.
 MOST_FOUND = 15
 MOST_SHOWN = 110
 # Decisions explain why something is as it is; a search for its use comes to other pages first.
 LATER = "decisions/"
-HEADING = re.compile(r"(#{1,6})\s+(.*)")
-FENCE = "```"
 
 
 @click.command()
@@ -85,49 +82,6 @@ def _pages() -> dict[str, Path]:
     """Every page by the name that commands take."""
     found = sorted(FOLDER.rglob("*.md")) if FOLDER.is_dir() else []
     return {file.relative_to(FOLDER).with_suffix("").as_posix(): file for file in found}
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of a page below one heading, without the parts below its own headings."""
-
-    page: str
-    level: int
-    heading: str
-    anchor: str
-    lines: tuple[str, ...]
-    start: int
-
-    @property
-    def name(self) -> str:
-        """Name by which `headway docs` prints it."""
-        return self.page if self.level == 1 else f"{self.page}#{self.anchor}"
-
-
-def sections(page: str, text: str) -> Iterator[Section]:
-    """The sections of a page; a line of a program that looks like a heading is none."""
-    heads: list[tuple[int, int, str]] = []
-    lines = text.splitlines()
-    fenced = False
-    for number, line in enumerate(lines):
-        if line.lstrip().startswith(FENCE):
-            fenced = not fenced
-        if not fenced and (match := HEADING.fullmatch(line)):
-            heads.append((number, len(match[1]), match[2].strip()))
-    used: dict[str, int] = {}
-    for index, (number, level, heading) in enumerate(heads):
-        end = heads[index + 1][0] if index + 1 < len(heads) else len(lines)
-        anchor = _anchor(heading)
-        seen = used.get(anchor, 0)
-        used[anchor] = seen + 1
-        named = f"{anchor}-{seen}" if seen else anchor
-        yield Section(page, level, heading, named, tuple(lines[number + 1 : end]), number)
-
-
-def _anchor(heading: str) -> str:
-    """Anchor of links to a heading."""
-    kept = re.sub(r"[^\w\- ]", "", heading.lower())
-    return kept.strip().replace(" ", "-")
 
 
 def _section(page: str, file: Path, wanted: str) -> str:

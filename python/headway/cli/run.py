@@ -127,7 +127,7 @@ def run(
             echo(f"  {line}")
         for line in changes.said([scenario.resolved]):
             echo(f"  {line}")
-        told = [*surprising(result.manifest.get("warnings", [])), *filter(None, [result.note])]
+        told = [*surprising(result.manifest), *filter(None, [result.note])]
         for warning in told if not is_quiet() else ():
             echo(f"warning: {warning}", err=True)
         if out is not None and not is_quiet():

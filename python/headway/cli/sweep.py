@@ -239,7 +239,7 @@ class _Display:
 
     def finished(self, point: Job, result: Finished) -> None:
         self._end(point)
-        if warnings := surprising(result.manifest.get("warnings") or ()):
+        if warnings := surprising(result.manifest):
             self.warnings[point.label] = warnings
         if result.note and result.note not in self._notes:
             self._notes.add(result.note)

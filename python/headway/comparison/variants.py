@@ -240,7 +240,7 @@ def compare_variants(
 
 def _warned(points: Sequence[Point]) -> Iterator[str]:
     """Warnings of some runs that others do not have: one that all have distinguishes no variant."""
-    said = ((point.label, text) for point in points for text in surprising(point.run.manifest.get("warnings") or ()))
+    said = ((point.label, text) for point in points for text in surprising(point.run.manifest))
     kinds = [kind for kind in by_kind(said) if len(kind.labels) < len(points)]
     yield from in_few_lines(kinds, len(points), "the `warnings` of each run's manifest.json")
 
