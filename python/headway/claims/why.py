@@ -10,7 +10,7 @@ from headway import names
 from headway.claims.choices import Choice, load_choices
 from headway.claims.ledger import Claim, load_ledger
 from headway.data.claims import CANNOT, CONTRADICTS, OUTDATED, ListedClaim, Verdict
-from headway.pages import findings
+from headway.sections import findings
 
 # Verdicts whose reason says all: there is nothing to search.
 COMPLETE = (Verdict.PENDING, CONTRADICTS, CANNOT)

@@ -11,7 +11,8 @@ import click
 from headway.cli.echo import echo
 from headway.cli.terminal import print_table
 from headway.errors import HeadwayError, NameNotFound, nearest, with_help
-from headway.pages import FENCE, FOLDER, Section, contents, read, sections, title
+from headway.pages import contents, read, title
+from headway.sections import FENCE, FOLDER, Section, sections
 
 # Sections that a search shows, and characters of the line that it shows of each.
 MOST_FOUND = 15
