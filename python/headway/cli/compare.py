@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 from click.core import ParameterSource
 
 from headway.cli.echo import echo
-from headway.cli.progress import is_quiet
-from headway.cli.terminal import print_table
+from headway.cli.progress import loudness_options
+from headway.cli.terminal import print_notes, print_table
 from headway.comparison import (
     NUMBERS,
     WAYS,
@@ -67,6 +66,7 @@ class Numbers(click.ParamType[tuple[str, ...]]):
 @click.option("--page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON and nothing else.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the variants of a sweep as CSV, with intervals and units.")
+@loudness_options
 def compare(
     run: str,
     reference: str | None,
@@ -126,7 +126,7 @@ def compare(
         print_table(*table.table())
         for line in table.footing():
             echo(line)
-        _print_notes(table.notes)
+        print_notes(table.notes)
         return 0
     if reference is None and reference_at is not None:
         reference = run
@@ -139,7 +139,7 @@ def compare(
     else:
         for line in lines(found):
             echo(line)
-        _print_notes(found.notes)
+        print_notes(found.notes)
     if page is not None:
         written = found.page(page)
         echo(str(written), err=as_json)
@@ -156,13 +156,7 @@ def _tell_causes(run: Path, *, as_json: bool) -> None:
     print_table(*found.table())
     for sentence in found.sentences():
         echo(sentence)
-    _print_notes(found.notes)
-
-
-def _print_notes(notes: Sequence[str]) -> None:
-    """Print notes on the runs to standard error."""
-    for note in () if is_quiet() else notes:
-        echo(f"note: {note}", err=True)
+    print_notes(found.notes)
 
 
 def _has_variants(run: Path) -> bool:

@@ -9,7 +9,8 @@ import click
 
 from headway.cli.echo import echo
 from headway.cli.options import DIRECTORY, as_usage
-from headway.cli.progress import is_quiet
+from headway.cli.progress import loudness_options
+from headway.cli.terminal import print_notes as print_lines
 from headway.reporting.look import LEGENDS, SCALES, Look
 from headway.reports import Format, ReportFiles, write_report
 
@@ -33,6 +34,7 @@ LIMITS = re.compile(rf"(?P<low>{_NUMBER})?\s*,\s*(?P<high>{_NUMBER})?")
 @click.option("--xlim", metavar="LOW,HIGH", help="Limits of x in base units (s, B, bit/s); either may be empty.")
 @click.option("--ylim", metavar="LOW,HIGH", help="Limits of y.")
 @click.option("--legend", type=click.Choice(LEGENDS), help="Where the legend of a figure is.")
+@loudness_options
 def report(
     places: tuple[Path, ...],
     fmt: Format,
@@ -87,8 +89,7 @@ def _limits(option: str, text: str) -> tuple[float | None, float | None]:
 
 def print_notes(written: ReportFiles) -> None:
     """Print warnings about missing parts of a report, unless the command is quiet."""
-    for sentence in () if is_quiet() else written.notes:
-        echo(f"warning: {sentence}", err=True)
+    print_lines(written.notes, "warning: ")
 
 
 COMMAND = report

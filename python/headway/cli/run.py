@@ -24,7 +24,7 @@ from headway.cli.options import (
 )
 from headway.cli.progress import is_quiet, is_verbose, progress_options
 from headway.cli.sizes import ask, yes_option
-from headway.cli.terminal import Progress, Stop
+from headway.cli.terminal import Progress, Stop, print_notes
 from headway.data import changes
 from headway.data.run import Run
 from headway.data.sentences import in_columns, one_line, surprising, transport_lines
@@ -128,8 +128,7 @@ def run(
         for line in changes.said([scenario.resolved]):
             echo(f"  {line}")
         told = [*surprising(result.manifest), *filter(None, [result.note])]
-        for warning in told if not is_quiet() else ():
-            echo(f"warning: {warning}", err=True)
+        print_notes(told, "warning: ")
         if out is not None and not is_quiet():
             echo(f"{'partial results' if result.interrupted else 'results'} in {out}", err=True)
     return INTERRUPTED if result.interrupted else 0

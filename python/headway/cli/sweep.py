@@ -24,7 +24,7 @@ from headway.cli.options import (
 )
 from headway.cli.progress import is_quiet, is_verbose, progress_options
 from headway.cli.sizes import ask, yes_option
-from headway.cli.terminal import Progress, Stop, print_table, print_warnings
+from headway.cli.terminal import Progress, Stop, print_notes, print_table, print_warnings
 from headway.data.bounds import name_of
 from headway.data.earlier import earlier
 from headway.data.fairness import times_in, unlike_times
@@ -104,8 +104,7 @@ def _print_numbers(results: Sweep) -> None:
     judged = {" ".join(place): summaries for place, summaries in shown.items()}
     of_shown = (point for own in groups[:MOST_ROWS] for point in own)
     times = {own[0].variant: times_in(own[0].scenario) for own in reversed(groups[:MOST_ROWS])}
-    for sentence in () if is_quiet() else (*unlike_times(times), *unsteady(judged), *earlier(of_shown)):
-        echo(f"note: {sentence}", err=True)
+    print_notes((*unlike_times(times), *unsteady(judged), *earlier(of_shown)))
     if len(groups) > MOST_ROWS:
         echo(f"{len(groups) - MOST_ROWS} more rows are in the report: headway report {results.directory}")
 

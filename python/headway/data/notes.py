@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 # Characters that a note takes on one line, at most.
-LINE = 120
+LINE = 140
 # A page about the subject of a note.
 PAGE = re.compile(r"\s*\((headway docs [\w#/-]+)\)")
 # Ends of clauses, without which what stands before them is a sentence as well.
