@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from headway import store
 from headway._headway import keep_memory
 from headway.cli.echo import echo
 from headway.cli.options import (
@@ -34,6 +35,7 @@ from headway.names import ScenarioFile
 from headway.sweeps.pace import known, learn, run_expected, transport_of
 
 INTERRUPTED = 130
+OTHERWISE = f"; {store.VARIABLE}=off runs all"
 # Packet-hops from which on a run says beforehand how long it will take: minutes.
 LONG = 1e9
 # Bytes of a capture for each packet-hop that is expected: the packet, and its share of control packets.
@@ -127,6 +129,8 @@ def run(
             echo(f"  {line}")
         for line in changes.said([scenario.resolved]):
             echo(f"  {line}")
+        if result.reused and not is_quiet():
+            echo(store.said_of(1, [str(result.manifest.get("digest"))]) + OTHERWISE, err=True)
         told = [*surprising(result.manifest), *filter(None, [result.note])]
         print_notes(told, "warning: ")
         if out is not None and not is_quiet():

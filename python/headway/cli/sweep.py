@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from headway import store
 from headway.cli.echo import echo
 from headway.cli.options import (
     executor_option,
@@ -192,6 +193,8 @@ def run_watched(
             shard=shard,
         )
     _print_end(outcome, shard, time.monotonic() - began, quiet)
+    if display.stored and not quiet:
+        echo(f"{store.said_of(len(display.stored), display.stored)}; {store.VARIABLE}=off runs all", err=True)
     in_order = {p.label: display.warnings[p.label] for p in planned.points if warn and p.label in display.warnings}
     print_warnings(in_order, "the `warnings` of each point's manifest.json", len(planned.points))
     # Asked for when nothing was left to stop here, it is meant for what would come next.
@@ -219,6 +222,7 @@ class _Display:
         self._fractions: dict[str, float] = {}
         self._notes: set[str] = set()
         self.warnings: dict[str, list[str]] = {}
+        self.stored: list[str] = []
 
     def planned(self, total: int, done: int, notes: list[str]) -> None:
         self._total, self._ended, self._reused = total, done, done
@@ -240,6 +244,8 @@ class _Display:
         self._end(point)
         if warnings := surprising(result.manifest):
             self.warnings[point.label] = warnings
+        if result.reused:
+            self.stored.append(str(result.manifest.get("digest")))
         if result.note and result.note not in self._notes:
             self._notes.add(result.note)
             self._bars.note(f"warning: {result.note}", error=True)

@@ -36,13 +36,20 @@ def over_axis(points: Sequence[Point], key: str | None) -> tuple[list[Point], st
         raise NameNotFound("swept key", key, (*axes, *map(_short, axes)), hint)
     if len(named) > 1:
         raise HeadwayError(f"`{key}` is the end of several swept keys: {', '.join(named)}")
-    return [_moved(point, named[0], alone=len(variants) == 1) for point in points], named[0]
+    together = [named[0], *(one for one in axes if one != named[0] and _follows(points, one, named[0]))]
+    return [_moved(point, together, alone=len(variants) == 1) for point in points], named[0]
 
 
-def _moved(point: Point, key: str, *, alone: bool) -> Point:
-    """A point whose variant is its value of the key; its own variant is an axis then, if there are several."""
-    axes = {one: value for one, value in point.axes.items() if one != key}
-    variant = f"{_short(key)}={_text(point.axes.get(key))}"
+def _follows(points: Sequence[Point], other: str, key: str) -> bool:
+    """True if each value of a key has one value of another, as where both are zipped."""
+    pairs = {(_text(point.axes.get(key)), _text(point.axes.get(other))) for point in points}
+    return len(pairs) == len({value for value, _ in pairs})
+
+
+def _moved(point: Point, keys: Sequence[str], *, alone: bool) -> Point:
+    """A point whose variant is its value of the keys; its own variant is an axis then, if there are several."""
+    axes = {one: value for one, value in point.axes.items() if one not in keys}
+    variant = ",".join(f"{_short(key)}={_text(point.axes.get(key))}" for key in keys)
     place = [f"{_short(one)}={_text(value)}" for one, value in axes.items()]
     label = [variant, *([] if alone else [point.variant]), *place, f"seed={point.seed}"]
     return replace(

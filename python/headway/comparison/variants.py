@@ -225,7 +225,7 @@ def compare_variants(
         raise HeadwayError(f"{found.directory}: no run of it is finished")
     if axis is not None and baseline is not None:
         # A value alone names the variant that it is.
-        baseline = next((name for name in names if name.partition("=")[2] == baseline), baseline)
+        baseline = next((name for name in names if name.partition("=")[2].split(",")[0] == baseline), baseline)
     if baseline is not None and baseline not in names:
         raise NameNotFound("variant", baseline, names, f"{found.directory} has {', '.join(names)}")
     first = baseline or (_said(points, names) if axis is None else None) or names[0]
