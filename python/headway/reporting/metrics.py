@@ -33,6 +33,15 @@ def of_enough(study: Study, usual: Sequence[str]) -> Sequence[str]:
     return usual if few_flows(study) is None else ()
 
 
+# Parts of the names of numbers of which more is better.
+HIGHER = ("goodput", "throughput", "utilisation", "bandwidth", "jain", "flows_done", "delivered")
+
+
+def is_higher_better(name: str) -> bool:
+    """True if more of a number is better, as of a bandwidth; of times, queues and losses, less is."""
+    return any(part in name for part in HIGHER)
+
+
 def without(study: Study) -> str:
     """A sentence about the requested numbers that no run has; empty if there are none."""
     lost = [name for name in asked(study) if not _is_known(study, name)]
