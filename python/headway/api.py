@@ -190,6 +190,7 @@ def report(
     *,
     format: Format = "html",
     replay: bool = False,
+    brief: bool = False,
     **look: Any,  # noqa: ANN401
 ) -> ReportFiles:
     """Write the report of a run, a sweep or a reproduction into its directory: `headway report`. Returns the files.
@@ -197,7 +198,8 @@ def report(
     `html` is one page, `report.html`. The other formats are one file a figure, in `figures/`: pictures, or as `csv` the
     values that they show. `look` says how pictures are to look: `width` and `height` in inches, `style`, `font`,
     `variants`, `labels`, `xscale`, `yscale`, `xlim`, `ylim`, `legend`, as for `sweep.plot.figure`. With `replay`, the
-    page of a small run also shows its packets on the topology. A list of files is one of traces of messages between
+    page of a small run also shows its packets on the topology. With `brief`, it is one page to decide by, `brief.html`.
+    A list of files is one of traces of messages between
     real hosts (`trace_file` of an endpoint), whose page is written beside the first.
     """
     given = results if isinstance(results, str | Path | Sequence) else results.directory
@@ -209,7 +211,9 @@ def report(
     wanted, others = Look.of(look)
     if others:
         raise TypeError(f"report() takes no `{next(iter(others))}`")
-    return write_report(tuple(map(directory_of, places)), format, replay=replay, look=wanted if look else None)
+    return write_report(
+        tuple(map(directory_of, places)), format, replay=replay, look=wanted if look else None, brief=brief
+    )
 
 
 def diff(

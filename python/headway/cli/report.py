@@ -23,6 +23,7 @@ LIMITS = re.compile(rf"(?P<low>{_NUMBER})?\s*,\s*(?P<high>{_NUMBER})?")
 @click.argument("places", nargs=-1, required=True, type=DIRECTORY, metavar="DIR|FILE...")
 @click.option("--format", "fmt", type=click.Choice(FORMATS), default="html", show_default=True)
 @click.option("--replay", is_flag=True, help="Also show the packets of a small run on its topology, moving.")
+@click.option("--brief", is_flag=True, help="One page to decide by: a picture, a table, three sentences; brief.html.")
 @click.option("--width", type=float, metavar="INCHES", help="Of figures: 3.33 for a column, 7 for a page.")
 @click.option("--height", type=float, metavar="INCHES", help="Of figures; default: as their panels need.")
 @click.option("--style", metavar="STYLE", help="Styles of matplotlib, or .mplstyle files, with commas between them.")
@@ -39,6 +40,7 @@ def report(
     places: tuple[Path, ...],
     fmt: Format,
     replay: bool,
+    brief: bool,
     width: float | None,
     height: float | None,
     style: str | None,
@@ -64,7 +66,7 @@ def report(
     }  # fmt: skip
     wanted = {key: value for key, value in given.items() if value}
     with as_usage():
-        written = write_report(places, fmt, replay=replay, look=Look.of(wanted)[0] if wanted else None)
+        written = write_report(places, fmt, replay=replay, look=Look.of(wanted)[0] if wanted else None, brief=brief)
     print_notes(written)
     for path in written:
         echo(str(path))
