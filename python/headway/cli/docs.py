@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import re
+import shutil
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -30,10 +33,11 @@ LATER = "decisions/"
     metavar="WORDS",
     help='Sections that hold all of these words, or else most of them, as "buffer homa".',
 )
-def docs(page: str | None, path: bool, words: str | None) -> None:
-    """List the documentation's pages, or print PAGE, such as scenario-format or transports/amrt.
+@click.option("--raw", is_flag=True, help="Print Markdown as it is; on a terminal a page is rendered, with a pager.")
+def docs(page: str | None, path: bool, words: str | None, raw: bool) -> None:
+    """List the documentation's pages, or show PAGE, such as scenario-format or transports/amrt.
 
-    PAGE#SECTION prints one section, as --search names them: scenario-format#sample.
+    PAGE#SECTION shows one section, as --search names them: scenario-format#sample. In a pipe, a page is Markdown.
     """
     pages = _pages()
     if not pages:
@@ -50,11 +54,37 @@ def docs(page: str | None, path: bool, words: str | None) -> None:
         _list(pages)
         return
     name, _, section = page.partition("#")
-    file = _file(pages, name)
-    if path or not section:
-        echo(str(file) if path else read(file).rstrip("\n"))
+    folder = FOLDER / name.removeprefix("docs/").strip("/")
+    if name not in pages and name.strip("/") and folder.is_dir():
+        echo(f"{folder}: {', '.join(sorted(one.name for one in folder.iterdir()))}")
         return
-    echo(_section(name, file, section))
+    file = _file(pages, name)
+    if path:
+        echo(str(file))
+        return
+    text = _section(name, file, section) if section else read(file).rstrip("\n")
+    if raw or not sys.stdout.isatty():
+        echo(text)
+    else:
+        click.echo_via_pager(rendered(text), color=True)
+
+
+# A line of running text is read best below so many characters.
+WIDEST = 100
+
+
+def rendered(text: str) -> str:
+    """A page as a terminal shows it: headings, tables and code with colours, as wide as the terminal."""
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    width = min(shutil.get_terminal_size().columns, WIDEST)
+    console = Console(width=width, force_terminal=True, color_system="standard", file=io.StringIO())
+    # Comments and anchors are for the site.
+    plain = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    with console.capture() as shown:
+        console.print(Markdown(plain, hyperlinks=False))
+    return shown.get()
 
 
 def _list(pages: Mapping[str, Path]) -> None:
