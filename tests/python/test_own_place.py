@@ -91,7 +91,7 @@ def test_a_class_is_swept_by_its_file_or_else_here(file: Path, tmp_path: Path) -
     ("place", "source", "words"),
     [
         ("mine.py:Mien", None, "did you mean Mine?"),
-        ("mien.py:Mine", None, "did you mean mine.py?"),
+        ("mien.py:Mine", None, "/mine.py?"),
         ("mine.py:deque", None, "is not made from headway.Transport"),
         ("bad.py:Mine", "import nothing_like_it", "bad.py:1: ModuleNotFoundError"),
         ("bad.py:Mine", "class Mine(:", "SyntaxError"),
