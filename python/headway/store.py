@@ -21,7 +21,7 @@ import sys
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -165,6 +165,9 @@ class Entry:
         digest = read_object(self.path / MANIFEST_FILE).get("digest")
         if digest != self.path.name:
             return f"{self.path / MANIFEST_FILE}: is of another run, {digest}"
+        facts = dict(self.facts)
+        if "seal" in facts and facts.pop("seal") != _sum_of(facts):
+            return f"{self.path / ENTRY_FILE}: is damaged: it has another checksum of itself"
         if self.facts.get("sums") != _seal(self.path):
             return (
                 f"{self.path / CHECKSUMS_FILE}: is not the one that was kept: {ENTRY_FILE} has another checksum of it"
@@ -256,6 +259,7 @@ def keep(native: Native, out: Path, version: str) -> str:
         epoch = read_object(out / MANIFEST_FILE).get("epoch")
         facts = {"name": native.name, "version": version, "epoch": epoch, "kept": time.time(), "sums": _seal(scratch)}
         facts |= _who()
+        facts["seal"] = _sum_of(facts)
         write_json(scratch / ENTRY_FILE, facts)
         place.parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileExistsError):
@@ -281,6 +285,11 @@ def _put(source: Path, target: Path) -> None:
                 fcntl.ioctl(new.fileno(), FICLONE, old.fileno())
                 return
         shutil.copyfileobj(old, new, 1 << 20)
+
+
+def _sum_of(facts: Mapping[str, Any]) -> str:
+    """Checksum of what is known of an entry."""
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _seal(entry: Path) -> str:

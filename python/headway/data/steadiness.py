@@ -67,9 +67,9 @@ def unsteady(groups: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
         worst = max(left, key=lambda name: left[name].mean)
         low, high = (100 * end for end in left[worst].interval or (math.nan, math.nan))
         said.append(
-            f"{_which(worst, len(left), len(groups))}{100 * left[worst].mean:.3g} % ({low:.3g} to {high:.3g}) of the"
-            f" bytes of the second half of the arrivals are left over: this transport does not carry the load, or"
-            f" arrivals end too soon to show that it does ({MORE})"
+            f"{_which(worst, len(left), len(groups))}of the bytes that arrive in the second half of the arrivals,"
+            f" {100 * left[worst].mean:.3g} % ({low:.3g} to {high:.3g}) are left over: this transport does not carry"
+            f" the load, or arrivals end too soon to show that it does ({MORE})"
         )
     if rises:
         worst = max(rises, key=lambda name: rises[name].ratio)
@@ -80,8 +80,8 @@ def unsteady(groups: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
     if shares:
         worst = max(shares, key=lambda name: shares[name])
         said.append(
-            f"{_which(worst, len(shares), len(groups))}up to {100 * shares[worst]:.0f} % of the mean queue of a steady"
-            f" state is missing: the network was empty when arrivals began, and they did not last long at this load"
+            f"{_which(worst, len(shares), len(groups))}the network was empty when arrivals began, and they did not last"
+            f" long at this load: up to {100 * shares[worst]:.0f} % of the mean queue of a steady state is missing"
             f" ({MORE})"
         )
     return said

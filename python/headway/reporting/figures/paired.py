@@ -48,7 +48,7 @@ def paired(study: Study) -> Figure:
     baseline = baseline_of(study)
     maker = _Maker(study)
     panels = maker.panels(baseline, Pick())
-    if few := few_flows(study):
+    if not study.unmeasured and (few := few_flows(study)):
         return Figure(FIGURE_ID, TITLE, absent=few)
     if not panels:
         return Figure(FIGURE_ID, TITLE, absent=_why_not(study, baseline))
