@@ -148,6 +148,7 @@ def explain(
     trajectories: int | None = None,
     best: int | None = None,
     search_only: bool = False,
+    whole: bool | None = None,
     readings: Sequence[str] = (),
     figures: Sequence[str] = (),
     jobs: int | None = None,
@@ -157,7 +158,8 @@ def explain(
 ) -> Explanation:
     """Search the readings of a paper under which its claims come out: `headway explain`.
 
-    `target` is a claim, a figure or a paper. Numbers that are None are those of the command line. Raises
+    `target` is a claim, a figure or a paper. `whole=False` is `search_only=True`: nothing is held against whole
+    figures. Numbers that are None are those of the command line. Raises
     `KeyboardInterrupt` if it is stopped; called again, it goes on from there.
     """
     with _executor(executor) as where:
@@ -170,7 +172,7 @@ def explain(
             search_seeds=SEARCH_SEEDS if search_seeds is None else search_seeds,
             trajectories=TRAJECTORIES if trajectories is None else trajectories,
             most=BEST if best is None else best,
-            search_only=search_only,
+            search_only=search_only or whole is False,
             readings=tuple(readings),
             figures=tuple(figures),
             record=record,

@@ -61,11 +61,6 @@ class Numbers(click.ParamType[tuple[str, ...]]):
 @click.option("--at", metavar="POINT", help="Which point of a sweep RUN is, such as amrt,load=0.7.")
 @click.option("--reference-at", metavar="POINT",
               help="Which point REFERENCE is, or RUN where none is named; default: --at.")  # fmt: skip
-@click.option(
-    "--over",
-    metavar="KEY",
-    help="Compare the values of this swept key as variants are; default where there is one variant: the first key.",
-)
 @click.option("--causes", is_flag=True, help="Say of a sweep where the time of flows went, in place of numbers.")
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Override a key, if RUN is a scenario.")
 @click.option("--page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page.")
@@ -82,7 +77,6 @@ def compare(
     until: str,
     at: str | None,
     reference_at: str | None,
-    over: str | None,
     causes: bool,
     sets: tuple[str, ...],
     page: Path | None,
@@ -99,8 +93,9 @@ def compare(
     headway compare out/mine --of slowdown_p99
         every variant of a sweep over the first (or over that of
         --reference-at), paired by seed, with intervals
-    headway compare out/mine --over window
-        the values of a swept key, over the first of them
+    headway compare out/mine --reference-at load=0.3
+        the values of a swept key over one of them; where there is one
+        variant, over the first value of the first key
     headway compare out/mine --causes
         where the time of all and of the slowest flows of each variant
         went, if its runs sample causes
@@ -110,8 +105,6 @@ def compare(
     """
     if as_csv and (as_json or causes or reference is not None or at is not None or not _has_variants(Path(run))):
         raise click.UsageError("--csv is of all variants of a sweep, without REFERENCE, --at, --causes and --json")
-    if over is not None and (causes or reference is not None or at is not None or not _has_variants(Path(run))):
-        raise click.UsageError("--over is of a sweep alone, without REFERENCE, --at and --causes")
     if causes:
         alone: dict[str, object] = {"REFERENCE": reference, "--reference": column, "--match": match, "--page": page}
         alone |= {"--at": at, "--reference-at": reference_at, "--set": sets or None}
@@ -128,7 +121,7 @@ def compare(
         # What nobody chose begins with calls, where there are any.
         usual = click.get_current_context().get_parameter_source("judged") is ParameterSource.DEFAULT
         calls = of_calls(point.summary for point in read_sweep(run)) if usual else []
-        table = compare_variants(run, of=[*calls, *judged], baseline=reference_at, over=over)
+        table = compare_variants(run, of=[*calls, *judged], baseline=reference_at)
         if as_json or as_csv:
             echo(table.to_csv() if as_csv else table.to_json(), nl=as_json)
             return 0

@@ -18,6 +18,13 @@ def axes_of(points: Sequence[Point]) -> dict[str, list[str]]:
     return {key: list(values) for key, values in found.items() if len(values) > 1}
 
 
+def key_of(points: Sequence[Point], baseline: str | None) -> str | None:
+    """The key of a baseline that is a value of a swept key, as `load=0.3`; None for one that is a variant, or none."""
+    if baseline is None or "=" not in baseline or any(point.variant == baseline for point in points):
+        return None
+    return baseline.partition("=")[0].strip()
+
+
 def over_axis(points: Sequence[Point], key: str | None) -> tuple[list[Point], str | None]:
     """The points with the values of a key as variants, and that key; as they are, if variants are to be compared.
 

@@ -25,7 +25,7 @@ from headway.reporting.values import UNITS, as_csv
 
 from .numbers import check_number
 from .sides import place_of
-from .swept import over_axis
+from .swept import key_of, over_axis
 
 # Names of completion times' numbers in a summary.
 OF_TIMES = {"mean": "fct_mean_s", "median": "fct_p50_s", "p99": "fct_p99_s", "max": "fct_max_s"}
@@ -213,19 +213,22 @@ def compare_variants(
     first. Each ratio is the geometric mean over the seeds that both variants have,
     with Student's 95 % interval of the logarithms.
 
-    With `over`, the values of that swept key are compared as variants are, `window=5` with `window=2`; so are those of
-    the first swept key where there is one variant. The first value is the baseline then.
+    With `over`, or a baseline such as `load=0.3`, the values of that swept key are compared as variants are,
+    `window=5` with `window=2`; so are those of the first swept key where there is one variant. The first value is the
+    baseline then.
 
     >>> print(headway.compare_variants("out/mine", of=["slowdown_p99"]))
     """
     found = sweep if isinstance(sweep, Sweep) else read_sweep(sweep)
-    points, axis = over_axis(list(found), over)
+    every = list(found)
+    points, axis = over_axis(every, over or key_of(every, baseline))
     names = list(dict.fromkeys(point.variant for point in points))
     if not names:
         raise HeadwayError(f"{found.directory}: no run of it is finished")
     if axis is not None and baseline is not None:
-        # A value alone names the variant that it is.
-        baseline = next((name for name in names if name.partition("=")[2].split(",")[0] == baseline), baseline)
+        # A value alone names the variant that it is, and so does the whole key with a value.
+        value = baseline.rpartition("=")[2].strip()
+        baseline = next((name for name in names if name.partition("=")[2].split(",")[0] == value), baseline)
     if baseline is not None and baseline not in names:
         raise NameNotFound("variant", baseline, names, f"{found.directory} has {', '.join(names)}")
     first = baseline or (_said(points, names) if axis is None else None) or names[0]
