@@ -20,7 +20,7 @@ from .assemble import Report, styles
 from .load import Results
 from .metrics import ends, is_higher_better, metrics_of, number_of
 from .page import asset, colour_rules, environment
-from .spec import Figure, Panel, Sketch
+from .spec import Figure, LegendEntry, Panel, Sketch
 from .study import Study, short_axis, value_text
 from .summaries import number, summary_label
 from .svg import draw_figure
@@ -64,7 +64,7 @@ def render_brief(report: Report) -> str:
     named = styles(report)
     slots = {key: place for place, key in enumerate(named)}
     figure = _picture(report)
-    picture, legend = "", ()
+    picture, legend = Markup(""), tuple[LegendEntry, ...]()
     if figure is not None:
         # Without a script that draws for the width at hand, one panel is as wide as the page.
         drawn, _ = draw_figure(figure, slots)

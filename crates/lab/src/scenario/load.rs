@@ -354,7 +354,6 @@ fn read_setup(
     let until = table.get("until").map_or(Ok(0), |i| i.choice(&UNTIL.map(|(_, name)| name)))?;
     let warmup_item = table.get("warmup");
     let warmup = warmup_item.as_ref().map_or(Ok(Time::ZERO), |i| i.time())?;
-    let has_warmup = warmup_item.is_some();
     if let Some(item) = warmup_item.filter(|_| warmup >= stop) {
         return Err(item.range(format!("shorter than the run, {stop}"), warmup));
     }
@@ -379,8 +378,7 @@ fn read_setup(
         credits: OnceLock::new(),
     };
     // Names of links are made from the network itself: not before it is known to fit.
-    setup.check_memory()?;
-    super::steady::settle(&mut setup, has_warmup)?;
+    super::steady::settle(&mut setup, table.get("warmup").is_some())?;
     check_paths(&setup)?;
     check_external(&setup)?;
     read_links(table, &mut setup)?;

@@ -9,8 +9,10 @@ const ROUNDS: usize = 4;
 /// More flows than a run may have.
 const MOST_FLOWS: f64 = 1e9;
 
-/// Gives every entry that leaves it to the network its number of flows, and the run its warm-up unless that is written.
+/// Checks that the network fits into memory, gives every entry that leaves it to the network its number of flows, and
+/// the run its warm-up unless that is written.
 pub(super) fn settle(setup: &mut Setup, has_warmup: bool) -> Result<(), ScenarioError> {
+    setup.check_memory()?;
     let Some(first) = setup.traffic.iter().find(|entry| entry.pattern.is_steady()) else { return Ok(()) };
     let at = first.at.clone();
     let fail = |text: String, help: &'static str| {

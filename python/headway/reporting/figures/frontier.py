@@ -39,9 +39,9 @@ def frontier(study: Study) -> Figure:
         for facet in study.facets:
             for x in study.xs(facet):
                 points = study.group(variant, facet, x)
-                ys, xs = (over_seeds([_number(point, name) for point in points]) for name in (latency, other))
-                if ys is not None and xs is not None:
-                    found.setdefault(variant, []).append((xs.mean, ys.mean, points))
+                late, moved = (over_seeds([_number(point, name) for point in points]) for name in (latency, other))
+                if late is not None and moved is not None:
+                    found.setdefault(variant, []).append((moved.mean, late.mean, points))
     marks = [mark for own in found.values() for mark in own]
     if len(marks) < 2:
         return Figure(figure_id, title, absent=study.unmeasured or "fewer than two points have both numbers")

@@ -24,7 +24,7 @@ def heat_map(study: Study) -> Figure:
     if len(keys) < 2:
         return Figure(figure_id, title, absent="a heat map needs two keys that are swept over several values each")
     across, down = _sides(study, keys)
-    fixed = {key: study.points[0].axes.get(key) for key in keys if key not in (across, down)}
+    fixed = {key: study.points[0].axes.get(key, "") for key in keys if key not in (across, down)}
     panels = []
     for metric in metrics_of(study, ("fct_mean_s", "fct_p99_s"))[:2]:
         own = owner(study, metric)
@@ -48,7 +48,7 @@ def heat_map(study: Study) -> Figure:
 
 def _sides(study: Study, keys: Sequence[str]) -> tuple[str, str]:
     """The keys across and down: `x` of the report, or the load, is across."""
-    across = study.x_key if study.x_key in keys else keys[0]
+    across = study.x_key if study.x_key is not None and study.x_key in keys else keys[0]
     return across, next(key for key in keys if key != across)
 
 
