@@ -11,6 +11,8 @@ from pathlib import Path
 FOLDER = Path(__file__).parent / "docs"
 HEADING = re.compile(r"(#{1,6})\s+(.*)")
 FENCE = "```"
+# Heading of the section of a page of findings about claims that are not reproduced.
+MISSED = "What does not come out"
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,7 @@ def findings(paper: str, figure: str) -> str:
     if not file.is_file():
         return ""
     number = figure.removeprefix("fig").lstrip("0")
-    every = sections(page, file.read_text("utf-8"))
-    found = next((one for one in every if number in _figures_in(one.heading)), None)
+    every = list(sections(page, file.read_text("utf-8")))
+    about = [one for one in every if number in _figures_in(one.heading)]
+    found = next(iter([*about, *(one for one in every if one.heading == MISSED)]), None)
     return page if found is None else found.name

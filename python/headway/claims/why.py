@@ -36,6 +36,8 @@ def why(claim: ListedClaim, verdict: str | None = None, reason: str | None = Non
 
 def _reading(claim: ListedClaim) -> str:
     """Result of the search on record."""
+    if claim.reading_verdict is None and not _is_open(claim):
+        return ""
     if claim.reading_verdict is None:
         said = "the search on record is outdated" if claim.reading_word == OUTDATED else "no search is on record"
         return f"{said}: headway explain {claim.id} --out DIR"
@@ -43,6 +45,12 @@ def _reading(claim: ListedClaim) -> str:
     if claim.reading_verdict == Verdict.REPRODUCED:
         return f"it comes out under the reading {settings}"
     return f"{claim.reading_verdict} also under the reading {settings}"
+
+
+def _is_open(claim: ListedClaim) -> bool:
+    """True if the paper leaves something open that has a part in the claim's scenario."""
+    path = _ledger_of(claim.scenario, tuple(names.roots()))
+    return path is not None and bool(load_choices(path).about(claim.scenario))
 
 
 def settings_of(claim: ListedClaim) -> list[tuple[Choice, Any]]:
