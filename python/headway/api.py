@@ -148,6 +148,7 @@ def explain(
     trajectories: int | None = None,
     best: int | None = None,
     search_only: bool = False,
+    whole: bool | None = None,
     readings: Sequence[str] = (),
     figures: Sequence[str] = (),
     jobs: int | None = None,
@@ -157,7 +158,8 @@ def explain(
 ) -> Explanation:
     """Search the readings of a paper under which its claims come out: `headway explain`.
 
-    `target` is a claim, a figure or a paper. Numbers that are None are those of the command line. Raises
+    `target` is a claim, a figure or a paper. `whole=False` is `search_only=True`: nothing is held against whole
+    figures. Numbers that are None are those of the command line. Raises
     `KeyboardInterrupt` if it is stopped; called again, it goes on from there.
     """
     with _executor(executor) as where:
@@ -170,7 +172,7 @@ def explain(
             search_seeds=SEARCH_SEEDS if search_seeds is None else search_seeds,
             trajectories=TRAJECTORIES if trajectories is None else trajectories,
             most=BEST if best is None else best,
-            search_only=search_only,
+            search_only=search_only or whole is False,
             readings=tuple(readings),
             figures=tuple(figures),
             record=record,
@@ -190,6 +192,7 @@ def report(
     *,
     format: Format = "html",
     replay: bool = False,
+    brief: bool = False,
     **look: Any,  # noqa: ANN401
 ) -> ReportFiles:
     """Write the report of a run, a sweep or a reproduction into its directory: `headway report`. Returns the files.
@@ -197,7 +200,8 @@ def report(
     `html` is one page, `report.html`. The other formats are one file a figure, in `figures/`: pictures, or as `csv` the
     values that they show. `look` says how pictures are to look: `width` and `height` in inches, `style`, `font`,
     `variants`, `labels`, `xscale`, `yscale`, `xlim`, `ylim`, `legend`, as for `sweep.plot.figure`. With `replay`, the
-    page of a small run also shows its packets on the topology. A list of files is one of traces of messages between
+    page of a small run also shows its packets on the topology. With `brief`, it is one page to decide by, `brief.html`.
+    A list of files is one of traces of messages between
     real hosts (`trace_file` of an endpoint), whose page is written beside the first.
     """
     given = results if isinstance(results, str | Path | Sequence) else results.directory
@@ -209,7 +213,9 @@ def report(
     wanted, others = Look.of(look)
     if others:
         raise TypeError(f"report() takes no `{next(iter(others))}`")
-    return write_report(tuple(map(directory_of, places)), format, replay=replay, look=wanted if look else None)
+    return write_report(
+        tuple(map(directory_of, places)), format, replay=replay, look=wanted if look else None, brief=brief
+    )
 
 
 def diff(

@@ -19,6 +19,7 @@ from headway.data.reader import glance
 from headway.errors import HeadwayError, ResultsError
 from headway.files import keep_inputs, writable_directory
 from headway.layout import (
+    BRIEF_FILE,
     CHECKSUMS_FILE,
     CLAIMS_FILE,
     DRAWN,
@@ -172,7 +173,7 @@ def finished_points(out: Path) -> dict[str, str]:
 
 def drop_derived(out: Path) -> None:
     """Remove files that were made from results that are about to change: verdicts, the report, drawn figures."""
-    _remove(out, (CLAIMS_FILE, EXPECTATIONS_FILE, REPORT_FILE))
+    _remove(out, (CLAIMS_FILE, EXPECTATIONS_FILE, REPORT_FILE, BRIEF_FILE))
     drawn = out / DRAWN
     if drawn.is_dir():
         for path in drawn.iterdir():

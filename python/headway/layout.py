@@ -29,6 +29,7 @@ PARTIAL = ".partial"
 CLAIMS_FILE = "claims.json"
 EXPECTATIONS_FILE = "expectations.json"
 REPORT_FILE = "report.html"
+BRIEF_FILE = "brief.html"
 DRAWN = "figures"
 DRAWN_FORMATS = (".svg", ".pdf", ".png", ".csv")
 EXPLAIN_FILE = "explain.json"
@@ -51,6 +52,7 @@ OF_RESULTS = frozenset(
         CLAIMS_FILE,
         EXPECTATIONS_FILE,
         REPORT_FILE,
+        BRIEF_FILE,
         DRAWN,
         EXPLAIN_FILE,
         READINGS_FILE,

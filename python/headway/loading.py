@@ -19,6 +19,7 @@ from headway.directories import clear_run, inputs_of, prepare_run
 from headway.errors import HeadwayError, NameNotFound
 from headway.files import keep_inputs
 from headway.inputs import read_text
+from headway.own import PLACE, named_in
 from headway.progress import of_run
 from headway.reporting.table import check_report
 from headway.transport import Factory, all_declared
@@ -83,12 +84,14 @@ class Scenario:
         """The scenario at a path, or with this name or unique prefix (`amrt/fig01`).
 
         `sets` overrides keys: `{"transport.name": "phost"}` or `["transport.name=phost"]`. `transports` are classes
-        made from `headway.Transport`, by the names that the scenario has for them. Raises `ScenarioError`
+        made from `headway.Transport`, by the names that the scenario has for them; a scenario may also name one by
+        its file, `mine.py:Srpt`. Raises `ScenarioError`
         for what is wrong inside the file and `HeadwayError` for a name that is not there.
         """
         overrides = assignments(sets)
         file = names.resolve(str(name))
-        own = dict(transports or {})
+        text = _text_of(file.path)
+        own = {**named_in(text, overrides, file.path.parent), **(transports or {})}
         native = _headway.Scenario.load(str(file.path), overrides, scale, all_declared(own))
         text = read_text(file.path)
         written = _Written(str(file.path), text, overrides, scale, file.path.parent.absolute(), file.path.stem, own)
@@ -111,7 +114,8 @@ class Scenario:
         Relative paths in it begin at `folder`, which is the working directory if there is none. `transports` are
         classes made from `headway.Transport`, by the names that the scenario has for them.
         """
-        overrides, own = assignments(sets), dict(transports or {})
+        overrides = assignments(sets)
+        own = {**named_in(text, overrides, Path(folder or "")), **(transports or {})}
         where = None if folder is None else str(folder)
         native = _headway.Scenario.from_text(text, name, overrides, scale, where, all_declared(own))
         written = _Written(name, text, overrides, scale, Path(folder or "").absolute(), name, own)
@@ -244,6 +248,11 @@ class Scenario:
     def __reduce__(self) -> tuple[Callable[..., Scenario], tuple[Any, ...]]:
         """For `pickle`: its text and overrides, so that a process elsewhere needs no file but those that it names."""
         return _unpickled, (self._written, self.path)
+
+    @property
+    def own_classes(self) -> dict[str, Factory]:
+        """Transports that it was given as classes, by their names in it."""
+        return {name: one for name, one in self._written.transports.items() if not PLACE.fullmatch(name)}
 
     @property
     def own_transports(self) -> list[str]:
@@ -383,6 +392,15 @@ class Scenario:
         }
         rows = "".join(f"<tr><th>{key}</th><td>{html.escape(str(value))}</td></tr>" for key, value in facts.items())
         return f"<div><b>{html.escape(self.name)}</b> {html.escape(self.title)}<table>{rows}</table></div>"
+
+
+def _text_of(path: Path) -> str:
+    """The text of a file; empty where it cannot be read or is not TOML, as the native module says better."""
+    try:
+        parsed(text := read_text(path))
+    except (OSError, HeadwayError):
+        return ""
+    return text
 
 
 def _listed(native: _headway.Scenario) -> tuple[Point, ...]:

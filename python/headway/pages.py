@@ -13,8 +13,8 @@ from pathlib import Path
 
 from headway import __file__ as package
 from headway import _headway
+from headway.sections import FOLDER
 
-FOLDER = Path(package).parent / "docs"
 SCENARIOS = Path(package).parent / "scenarios"
 # A row of the index: `| [TITLE](TARGET) | ABOUT |`.
 ROW = re.compile(r"\| \[([^\]]+)\]\(([^)]+)\) \| (.*) \|")

@@ -48,13 +48,21 @@ class ReportFiles(Jsonable):
 
 @of_results
 def write_report(
-    places: Sequence[Path], fmt: Format = "html", *, replay: bool = False, look: Look | None = None
+    places: Sequence[Path],
+    fmt: Format = "html",
+    *,
+    replay: bool = False,
+    look: Look | None = None,
+    brief: bool = False,
 ) -> ReportFiles:
     """Write the report of a directory into it, or the page of traces next to the first of them.
 
     `look` is the look of figures; a page takes none. With `replay`, the page of a small run also shows its packets.
+    `brief` writes one page for somebody who decides, in place of it.
     Raises `ArgumentError` for what does not go together.
     """
+    if brief and (replay or fmt != "html" or look is not None or any(is_trace(place) for place in places)):
+        raise ArgumentError("a brief is one page of results, without --format, --replay and the look of figures")
     if any(is_trace(place) for place in places):
         if replay or fmt != "html":
             raise ArgumentError("the report of a trace of messages is a page: no --replay, no other --format")
@@ -73,7 +81,10 @@ def write_report(
         raise no_results(directory)
     writable_directory(directory)
     # Drawing libraries are imported only when something is drawn.
-    from headway.reporting import build
+    from headway.reporting import build, build_brief
+
+    if brief:
+        return ReportFiles((build_brief(directory),))
     from headway.tape import record
 
     notes: list[str] = []

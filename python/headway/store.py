@@ -15,11 +15,13 @@ import fcntl
 import hashlib
 import json
 import os
+import pwd
 import shutil
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +61,46 @@ def directory() -> Path | None:
         return Path(said)
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(cache) / "headway" / "runs"
+
+
+def project_of(folder: Path) -> Path:
+    """The project of a folder: the nearest one above it that a version control has, else the folder itself."""
+    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
+
+
+def _who() -> dict[str, str]:
+    """The user and the project that keep a run now."""
+    try:
+        user = pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        # A container may run as a user that no file names.
+        user = str(os.getuid())
+    return {"user": user, "project": str(project_of(Path.cwd()))}
+
+
+def foreign(digests: Iterable[str]) -> str:
+    """Who kept these runs and where, for those of another user or project than this one; empty without such."""
+    root, me = directory(), _who()
+    if root is None:
+        return ""
+    found: Counter[str] = Counter()
+    for digest in digests:
+        facts = Entry(_place(root, digest)).facts
+        user, project = facts.get("user"), facts.get("project")
+        if user is None:
+            found["an unnamed user, by an earlier build"] += 1
+        elif (user, project) != (me["user"], me["project"]):
+            found[f"{user} in {project}" if user != me["user"] else f"you in {project}"] += 1
+    return ", ".join(f"{count} kept by {who}" for who, count in found.most_common())
+
+
+def said_of(count: int, digests: Iterable[str]) -> str:
+    """A sentence about runs that came from the store: where it is, and those that others kept; empty without runs."""
+    if not count:
+        return ""
+    others = foreign(digests)
+    text = f"{count} run{'s' * (count != 1)} from the store {directory()}"
+    return f"{text}: {others}" if others else text
 
 
 @dataclass(frozen=True)
@@ -123,6 +165,9 @@ class Entry:
         digest = read_object(self.path / MANIFEST_FILE).get("digest")
         if digest != self.path.name:
             return f"{self.path / MANIFEST_FILE}: is of another run, {digest}"
+        facts = dict(self.facts)
+        if "seal" in facts and facts.pop("seal") != _sum_of(facts):
+            return f"{self.path / ENTRY_FILE}: is damaged: it has another checksum of itself"
         if self.facts.get("sums") != _seal(self.path):
             return (
                 f"{self.path / CHECKSUMS_FILE}: is not the one that was kept: {ENTRY_FILE} has another checksum of it"
@@ -213,6 +258,8 @@ def keep(native: Native, out: Path, version: str) -> str:
             _put(out / name, scratch / name)
         epoch = read_object(out / MANIFEST_FILE).get("epoch")
         facts = {"name": native.name, "version": version, "epoch": epoch, "kept": time.time(), "sums": _seal(scratch)}
+        facts |= _who()
+        facts["seal"] = _sum_of(facts)
         write_json(scratch / ENTRY_FILE, facts)
         place.parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileExistsError):
@@ -238,6 +285,11 @@ def _put(source: Path, target: Path) -> None:
                 fcntl.ioctl(new.fileno(), FICLONE, old.fileno())
                 return
         shutil.copyfileobj(old, new, 1 << 20)
+
+
+def _sum_of(facts: Mapping[str, Any]) -> str:
+    """Checksum of what is known of an entry."""
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _seal(entry: Path) -> str:

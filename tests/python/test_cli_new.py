@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from headway import _headway
-from headway.cli.docs import sections
 from headway.cli.sketch import links, sketch
 from headway.data.toml import parsed
 from headway.in_effect import MARKINGS, TRIMMING
 from headway.loading import Scenario
 from headway.names import known_scenarios
-from headway.pages import FOLDER, read
+from headway.pages import read
+from headway.sections import FOLDER, sections
 from support import LIMIT, Answer
 
 Headway = Callable[..., Answer]

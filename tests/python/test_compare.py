@@ -19,7 +19,7 @@ from headway import HeadwayError, Scenario, compare, compare_variants, read_swee
 from headway.comparison import Row, Variants, bound
 from headway.comparison.numbers import BEYOND, NOISE, WITHIN, ratios
 from headway.errors import TableError
-from support import Answer
+from support import TWO_FLOWS, Answer
 
 Headway = Callable[..., Answer]
 
@@ -546,3 +546,25 @@ def test_help_says_how_two_variants_of_a_sweep_are_compared(headway: Headway) ->
     told = headway("compare", "--help").out
     assert "headway compare out/mine --of slowdown_p99" in told
     assert "headway compare out/mine --at homa --reference-at dctcp" in told
+
+
+def test_values_of_a_swept_key_are_compared_as_variants_are(headway: Headway, tmp_path: Path) -> None:
+    """One variant: the first value of the first key is the baseline; `--reference-at` names another key or value."""
+    text = TWO_FLOWS.format(stop="2 ms", size="100 kB")
+    text = text.partition("[variants")[0].partition("[sweep]")[0]
+    text += '[sweep]\nseeds = 2\n"transport.window" = [2, 8]\n"fabric.buffer" = ["8 packets", "64 packets"]\n'
+    (tmp_path / "one.toml").write_text(text, encoding="utf-8")
+    out = tmp_path / "out"
+    assert headway("sweep", tmp_path / "one.toml", "--out", out).status == 0
+    found = compare_variants(out, of="mean")
+    assert found.baseline == "window=2"
+    assert {(row.variant, row.place) for row in found.rows} == {
+        (f"window={window}", f"buffer={buffer} packets") for window in (2, 8) for buffer in (8, 64)
+    }
+    row = found.row("window=8", place="buffer=64 packets")
+    assert row.ratio == pytest.approx((row.value or 0.0) / (row.baseline or 1.0))
+    assert row.ratio is not None
+    other = headway("compare", out, "--of", "mean", "--reference-at", "window=8")
+    assert "each variant over window=8" in other.out
+    assert compare_variants(out, of="mean", over="buffer").baseline == "buffer=8 packets"
+    assert "did you mean window?" in headway("compare", out, "--reference-at", "windwo=8").err

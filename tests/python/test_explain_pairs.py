@@ -142,7 +142,9 @@ def test_trajectories_show_what_no_choice_does_alone_and_its_combination_is_trie
 
 @pytest.mark.long
 def test_more_than_is_said_beforehand_is_never_run(headway: Headway, home: Path, tmp_path: Path) -> None:
-    answer = headway("explain", "mine/one", "--out", tmp_path, "--seeds", "1", "--search-seeds", "1", "--best", "1")
+    answer = headway(
+        "explain", "mine/one", "--whole", "--out", tmp_path, "--seeds", "1", "--search-seeds", "1", "--best", "1"
+    )
     assert answer.status == 0, answer.err
     before, _, after = answer.out.partition("  as stated\n")
     assert " here and " in after, "runs are announced after what is said of all of them"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -370,3 +371,27 @@ def test_writing_into_a_result_changes_nothing_in_the_store(tmp_path: Path, root
     again = loaded.run(tmp_path / "again")
     assert again.reused and again.summary == made.summary
     assert not (tmp_path / "again" / "flows.parquet").samefile(entry.path / "flows.parquet")
+
+
+def test_runs_of_another_project_or_user_are_not_reused_unseen(
+    tmp_path: Path, root: Path, headway: Headway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = scenario(tmp_path)
+    for name in ("mine", "theirs"):
+        (tmp_path / name / ".git").mkdir(parents=True)
+        (tmp_path / name / "deep").mkdir()
+    monkeypatch.chdir(tmp_path / "mine")
+    assert "the store" not in headway("run", file, "--out", "a").err
+    own = headway("run", file, "--out", "b").err
+    assert f"1 run from the store {root}; {store.VARIABLE}=off" in own
+    monkeypatch.chdir(tmp_path / "mine/deep")
+    assert re.search(rf"\d+ runs? from the store {root};", headway("sweep", file, "--out", "c").err)
+    monkeypatch.chdir(tmp_path / "theirs")
+    told = headway("sweep", file, "--out", "d").err
+    assert re.search(rf"(\d+) runs? from the store {root}: \1 kept by you in {tmp_path / 'mine'};", told)
+    for entry in store.entries(root):
+        facts = {**json.loads((entry.path / store.ENTRY_FILE).read_text()), "user": "alice"}
+        del facts["seal"]
+        (entry.path / store.ENTRY_FILE).write_text(json.dumps({**facts, "seal": store._sum_of(facts)}))
+    assert f"1 kept by alice in {tmp_path / 'mine'}" in headway("run", file, "--out", "e").err
+    assert headway("run", file, "--out", "f", "-q").err == ""

@@ -80,6 +80,23 @@ def test_the_list_has_runs_and_sweeps_and_how_far_they_are(server: Server) -> No
     assert (entries["sweep"]["done"], entries["sweep"]["open"]) == (entries["sweep"]["total"], False)
 
 
+def test_results_are_listed_by_their_titles(server: Server, root: Path) -> None:
+    entries = {entry["path"]: entry for entry in json.loads(ask(server, "/state")[1])["entries"]}
+    point = json.loads((root / "sweep/sweep.json").read_text("utf-8"))[0]["dir"]
+    for path, run in (("sweep", f"sweep/{point}"), ("runs/amrt", "runs/amrt")):
+        title = json.loads((root / run / "manifest.json").read_text("utf-8"))["scenario"]["title"]
+        assert title
+        assert entries[path]["title"] == title
+        assert title in ask(server, "/")[1]
+
+
+def test_a_click_shows_something_before_the_report_is_made(server: Server) -> None:
+    """The page around a report needs none of it."""
+    text = ask(server, "/watch/sweep")[1]
+    assert text.index('class="making"') < text.index("<iframe")
+    assert "Making the report of" in text
+
+
 def test_a_report_is_the_one_that_headway_report_writes(server: Server, root: Path) -> None:
     status, text, _ = ask(server, "/report/runs/amrt")
     assert status == 200

@@ -9,6 +9,8 @@ pub enum Takes {
     Bool,
     /// A whole number of at least 1.
     Count,
+    /// A whole number of at least 1, or one of several words.
+    CountOrWord(&'static [&'static str]),
     /// A whole number of at least 0.
     Whole,
     /// The position of a host.
@@ -92,6 +94,7 @@ impl Takes {
             Takes::Word(_) => "choice",
             Takes::WordOrTable(_) => "word-or-table",
             Takes::WordOrNames(_) => "word-or-names",
+            Takes::CountOrWord(_) => "count-or-word",
             Takes::BoolOrNames => "bool-or-names",
             Takes::Names => "names",
             Takes::ListOfBytes => "list-of-bytes",
@@ -105,7 +108,10 @@ impl Takes {
     /// The words that it may be, where there are some.
     pub fn allowed_words(self) -> &'static [&'static str] {
         match self {
-            Takes::Word(words) | Takes::WordOrTable(words) | Takes::WordOrNames(words) => words,
+            Takes::Word(words)
+            | Takes::WordOrTable(words)
+            | Takes::WordOrNames(words)
+            | Takes::CountOrWord(words) => words,
             _ => &[],
         }
     }
@@ -142,6 +148,7 @@ impl fmt::Display for Takes {
             Takes::Word(_) => "",
             Takes::WordOrTable(_) => ", or a table with `name` and settings",
             Takes::WordOrNames(_) => ", or list of names",
+            Takes::CountOrWord(_) => ", or count",
             Takes::BoolOrNames => "true, false, or list of names",
             Takes::Names => "list of names",
             Takes::ListOfBytes => "list of bytes",

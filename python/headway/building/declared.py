@@ -37,6 +37,7 @@ _TYPES = {
     "discipline": "str | Discipline",
     "word-or-table": "str | Mapping[str, Value]",
     "word-or-names": "str | Sequence[str]",
+    "count-or-word": "int | str",
     "bool-or-names": "bool | Sequence[str]",
     "names": "Sequence[str]",
     "list-of-bytes": "Sequence[Bytes]",

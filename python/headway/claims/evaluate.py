@@ -32,11 +32,16 @@ from headway.files import write_json
 
 @dataclass(frozen=True)
 class Result:
-    """A claim with its judgement; `beside` holds the same measure on other variants and at other values of the axes."""
+    """A claim with its judgement; `beside` holds the same measure on other variants and at other values of the axes.
+
+    `variants` are those that the claim is about, and `why` is the reason in full where it is not reproduced.
+    """
 
     claim: Claim
     judgement: Judgement
     beside: Mapping[str, float | None]
+    variants: tuple[str, ...] = ()
+    why: str = ""
 
     def row(self, scale: str | None = None) -> JudgedClaim:
         """The entry of `claims.json`; `scale` says how much of the scenario was run."""
@@ -59,6 +64,8 @@ class Result:
             scale=scale,
             range=judgement.range,
             beside=dict(self.beside),
+            variants=self.variants,
+            why=self.why,
         )
 
 
@@ -95,7 +102,14 @@ def evaluate_claims(
     if not needs_runs:
         by_seed.setdefault(0, [])
     judging = judge or judge_over_seeds
-    return [_evaluate(claim, by_seed, transports, stated, judging) for claim in claims]
+    results = [_evaluate(claim, by_seed, transports, stated, judging) for claim in claims]
+    variants = list(dict.fromkeys(run.variant for run in runs))
+    return [replace(one, variants=tuple(name for name in variants if _is_about(one.claim, name))) for one in results]
+
+
+def _is_about(claim: Claim, variant: str) -> bool:
+    """True if a claim is measured on this variant, or names it in its measure."""
+    return claim.variant == variant or (claim.measure is not None and claim.measure.quotes(variant))
 
 
 def samples_of(claim: Claim, runs: Sequence[Point]) -> list[Value]:

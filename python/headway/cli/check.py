@@ -96,7 +96,7 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
         text = f"{len(found):,} of {places:,} combinations were read, every variant and every value among them"
         echo(f"note: {text}; --every reads all", err=True)
     warnings = {"report": list(doubts(scenario.report, facts_of(scenario, points))), **warnings}
-    print_warnings(warnings, "`Scenario.at(point).warnings` in Python", count)
+    print_warnings(warnings, "`Scenario.at(point).warnings` in Python", count, in_full=True)
 
 
 @dataclass(frozen=True)

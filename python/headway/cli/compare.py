@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 from click.core import ParameterSource
 
 from headway.cli.echo import echo
-from headway.cli.progress import is_quiet
-from headway.cli.terminal import print_table
+from headway.cli.progress import loudness_options
+from headway.cli.terminal import print_notes, print_table
 from headway.comparison import (
     NUMBERS,
     WAYS,
@@ -67,6 +66,7 @@ class Numbers(click.ParamType[tuple[str, ...]]):
 @click.option("--page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON and nothing else.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the variants of a sweep as CSV, with intervals and units.")
+@loudness_options
 def compare(
     run: str,
     reference: str | None,
@@ -93,6 +93,9 @@ def compare(
     headway compare out/mine --of slowdown_p99
         every variant of a sweep over the first (or over that of
         --reference-at), paired by seed, with intervals
+    headway compare out/mine --reference-at load=0.3
+        the values of a swept key over one of them; where there is one
+        variant, over the first value of the first key
     headway compare out/mine --causes
         where the time of all and of the slowest flows of each variant
         went, if its runs sample causes
@@ -113,7 +116,7 @@ def compare(
         given = {"--reference": column, "--match": match, "--page": page, "--set": sets or None}
         given["--until"] = until if until != "receiver" else None
         if idle := [option for option, value in given.items() if value is not None]:
-            text = f"{run} has several variants, and `{idle[0]}` is of the comparison of two"
+            text = f"{run} has several variants or values, and `{idle[0]}` is of the comparison of two"
             raise HeadwayError(f"{text}\n  help: name them, as --at homa --reference-at dctcp")
         # What nobody chose begins with calls, where there are any.
         usual = click.get_current_context().get_parameter_source("judged") is ParameterSource.DEFAULT
@@ -126,7 +129,7 @@ def compare(
         print_table(*table.table())
         for line in table.footing():
             echo(line)
-        _print_notes(table.notes)
+        print_notes(table.notes)
         return 0
     if reference is None and reference_at is not None:
         reference = run
@@ -139,7 +142,7 @@ def compare(
     else:
         for line in lines(found):
             echo(line)
-        _print_notes(found.notes)
+        print_notes(found.notes)
     if page is not None:
         written = found.page(page)
         echo(str(written), err=as_json)
@@ -156,13 +159,7 @@ def _tell_causes(run: Path, *, as_json: bool) -> None:
     print_table(*found.table())
     for sentence in found.sentences():
         echo(sentence)
-    _print_notes(found.notes)
-
-
-def _print_notes(notes: Sequence[str]) -> None:
-    """Print notes on the runs to standard error."""
-    for note in () if is_quiet() else notes:
-        echo(f"note: {note}", err=True)
+    print_notes(found.notes)
 
 
 def _has_variants(run: Path) -> bool:

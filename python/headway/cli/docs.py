@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
+import shutil
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -14,7 +15,8 @@ import click
 from headway.cli.echo import echo
 from headway.cli.terminal import print_table
 from headway.errors import HeadwayError, NameNotFound, nearest, with_help
-from headway.pages import FOLDER, contents, read, title
+from headway.pages import contents, read, title
+from headway.sections import FENCE, FOLDER, Section, sections
 from headway.site import unpacked_site
 
 # Sections that a search shows, and characters of the line that it shows of each.
@@ -22,8 +24,6 @@ MOST_FOUND = 15
 MOST_SHOWN = 110
 # Decisions explain why something is as it is; a search for its use comes to other pages first.
 LATER = "decisions/"
-HEADING = re.compile(r"(#{1,6})\s+(.*)")
-FENCE = "```"
 
 
 @click.command()
@@ -36,10 +36,10 @@ FENCE = "```"
     metavar="WORDS",
     help='Sections that hold all of these words, or else most of them, as "buffer homa".',
 )
-def docs(page: str | None, path: bool, opened: bool, words: str | None) -> None:
-    """List the documentation's pages, or print PAGE, such as scenario-format or transports/amrt.
+def docs(page: str | None, path: bool, opened: bool, words: str | None, raw: bool) -> None:
+    """List the documentation's pages, or show PAGE, such as scenario-format or transports/amrt.
 
-    PAGE#SECTION prints one section, as --search names them: scenario-format#sample.
+    PAGE#SECTION shows one section, as --search names them: scenario-format#sample. In a pipe, a page is Markdown.
     """
     if opened:
         if page is not None or path or words is not None:
@@ -65,11 +65,37 @@ def docs(page: str | None, path: bool, opened: bool, words: str | None) -> None:
         _list(pages)
         return
     name, _, section = page.partition("#")
-    file = _file(pages, name)
-    if path or not section:
-        echo(str(file) if path else read(file).rstrip("\n"))
+    folder = FOLDER / name.removeprefix("docs/").strip("/")
+    if name not in pages and name.strip("/") and folder.is_dir():
+        echo(f"{folder}: {', '.join(sorted(one.name for one in folder.iterdir()))}")
         return
-    echo(_section(name, file, section))
+    file = _file(pages, name)
+    if path:
+        echo(str(file))
+        return
+    text = _section(name, file, section) if section else read(file).rstrip("\n")
+    if raw or not sys.stdout.isatty():
+        echo(text)
+    else:
+        click.echo_via_pager(rendered(text), color=True)
+
+
+# A line of running text is read best below so many characters.
+WIDEST = 100
+
+
+def rendered(text: str) -> str:
+    """A page as a terminal shows it: headings, tables and code with colours, as wide as the terminal."""
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    width = min(shutil.get_terminal_size().columns, WIDEST)
+    console = Console(width=width, force_terminal=True, color_system="standard", file=io.StringIO())
+    # Comments and anchors are for the site.
+    plain = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    with console.capture() as shown:
+        console.print(Markdown(plain, hyperlinks=False))
+    return shown.get()
 
 
 def _list(pages: Mapping[str, Path]) -> None:
@@ -98,49 +124,6 @@ def _pages() -> dict[str, Path]:
     """Every page by the name that commands take."""
     found = sorted(FOLDER.rglob("*.md")) if FOLDER.is_dir() else []
     return {file.relative_to(FOLDER).with_suffix("").as_posix(): file for file in found}
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of a page below one heading, without the parts below its own headings."""
-
-    page: str
-    level: int
-    heading: str
-    anchor: str
-    lines: tuple[str, ...]
-    start: int
-
-    @property
-    def name(self) -> str:
-        """Name by which `headway docs` prints it."""
-        return self.page if self.level == 1 else f"{self.page}#{self.anchor}"
-
-
-def sections(page: str, text: str) -> Iterator[Section]:
-    """The sections of a page; a line of a program that looks like a heading is none."""
-    heads: list[tuple[int, int, str]] = []
-    lines = text.splitlines()
-    fenced = False
-    for number, line in enumerate(lines):
-        if line.lstrip().startswith(FENCE):
-            fenced = not fenced
-        if not fenced and (match := HEADING.fullmatch(line)):
-            heads.append((number, len(match[1]), match[2].strip()))
-    used: dict[str, int] = {}
-    for index, (number, level, heading) in enumerate(heads):
-        end = heads[index + 1][0] if index + 1 < len(heads) else len(lines)
-        anchor = _anchor(heading)
-        seen = used.get(anchor, 0)
-        used[anchor] = seen + 1
-        named = f"{anchor}-{seen}" if seen else anchor
-        yield Section(page, level, heading, named, tuple(lines[number + 1 : end]), number)
-
-
-def _anchor(heading: str) -> str:
-    """Anchor of links to a heading."""
-    kept = re.sub(r"[^\w\- ]", "", heading.lower())
-    return kept.strip().replace(" ", "-")
 
 
 def _section(page: str, file: Path, wanted: str) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from headway.claims.values import show
+from headway.claims.why import settings_of, why
 from headway.cli.echo import echo
 from headway.cli.options import as_usage, executor_option, force_option, jobs_option, out_option
 from headway.cli.progress import progress_options
@@ -22,9 +25,11 @@ from headway.data.explanation import (
     ReadingFound,
     SearchFound,
 )
+from headway.data.jsonable import json_text
 from headway.data.units import duration
 from headway.explaining.bench import Stopped
-from headway.explaining.run import SEEDS, Request, explain_target
+from headway.explaining.record import claims_of as listed_claims
+from headway.explaining.run import SEEDS, Request, explain_target, whole_ahead
 from headway.explaining.search import BEST, TRAJECTORIES
 from headway.explaining.targets import SEARCH_SEEDS
 from headway.sweeps import State, SweepOutcome, SweepPlan
@@ -34,7 +39,7 @@ from headway.sweeps.forecast import forecast
 
 @click.command()
 @click.argument("target", metavar="CLAIM|FIGURE|PAPER")
-@out_option(required=True)
+@out_option(required=False, default="run nothing, and answer from what is on record")
 @jobs_option
 @executor_option
 @force_option
@@ -58,6 +63,7 @@ from headway.sweeps.forecast import forecast
     help="How many of the best readings of the search are held against whole figures.",
 )
 @click.option("--search-only", is_flag=True, help="Search on short runs, and hold nothing against whole figures.")
+@click.option("--whole", is_flag=True, help="Also hold the best readings against all figures of the paper.")
 @click.option(
     "--reading",
     "readings",
@@ -75,7 +81,7 @@ from headway.sweeps.forecast import forecast
 @click.option("--json", "as_json", is_flag=True, help="Print explain.json and nothing else.")
 def explain(
     target: str,
-    out: Path,
+    out: Path | None,
     jobs: int | None,
     executor: Executor,
     force: bool,
@@ -84,19 +90,29 @@ def explain(
     trajectories: int,
     most: int,
     search_only: bool,
+    whole: bool,
     readings: tuple[str, ...],
     figures: tuple[str, ...],
     record: bool,
     as_json: bool,
 ) -> int:
-    """Search what a paper leaves open for the readings under which its claims come out.
+    """Say why claims do not come out, and under which reading of the paper they do.
 
-    First the bound: what no transport could exceed on these flows. Then each choice of the ledger by itself, Morris
-    trajectories over all of them, every combination of the few that matter to each claim, pairs for claims that
-    nothing has brought, and where the verdicts turn along each range, all on short runs. The best readings are then
-    held against every figure of the paper at its own scale, with other seeds. What goes on record is the one under
-    which most comes out there. What all of it takes at most is said first. Run again, it goes on where it stopped.
+    Without --out the answer is what is on record, in seconds. With --out it searches on short runs. First the bound:
+    what no transport could exceed on these flows. Then each choice of the ledger by itself, Morris trajectories over
+    all of them, every combination of the few that matter to each claim, pairs for claims that nothing has brought, and
+    where the verdicts turn along each range. With --whole, the best readings are then held against every figure of the
+    paper at its own scale, with other seeds; what goes on record is the one under which most comes out there. What
+    all of it takes at most is said first. Run again, it goes on where it stopped.
     """
+    held = whole or record or bool(readings or figures)
+    if whole and search_only:
+        raise click.UsageError("--whole and --search-only contradict each other")
+    if out is None:
+        if held or search_only or force:
+            raise click.UsageError("what runs something needs --out DIR, the directory of its results")
+        _print_record(target, as_json=as_json)
+        return 0
     runner = _Runner(jobs, executor, quiet=as_json, force=force)
     request = Request(
         target=target,
@@ -107,7 +123,7 @@ def explain(
         search_seeds=search_seeds,
         trajectories=trajectories,
         most=most,
-        search_only=search_only,
+        search_only=search_only or not held,
         readings=readings,
         figures=figures,
         record=record,
@@ -115,6 +131,12 @@ def explain(
     try:
         with as_usage():
             result = explain_target(request, runner, None if as_json else echo)
+            if not (held or search_only or as_json):
+                print_explanation(result)
+                if not _asked_whole(request):
+                    _page(out, result)
+                    return FAILED if runner.failed else 0
+                result = explain_target(replace(request, search_only=False), runner, echo)
     except Stopped:
         echo("stopped; the same command goes on from here", err=True)
         return INTERRUPTED
@@ -124,6 +146,32 @@ def explain(
         print_explanation(result)
         _page(out, result)
     return FAILED if runner.failed else 0
+
+
+def _asked_whole(request: Request) -> bool:
+    """Say what whole figures would take, and ask for them on a terminal."""
+    text = f"all figures of the paper: {whole_ahead(request)}"
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        return click.confirm(f"\n{text}; run them now?", default=False)
+    echo(f"\n{text}: --whole")
+    return False
+
+
+def _print_record(target: str, *, as_json: bool) -> None:
+    """Print what is on record about the claims of a target: why they do not come out, and their readings."""
+    found = listed_claims(target)
+    if as_json:
+        echo(json_text([{**claim.document(), "why": why(claim)} for claim in found]))
+        return
+    rows = [[claim.verdict, claim.id, _published(claim.published), show(claim.measured)] for claim in found]
+    print_table(["verdict", "claim", "published", "measured"], rows, [why(claim) for claim in found])
+    told = {choice.id: (choice, value) for claim in found for choice, value in settings_of(claim)}
+    if told:
+        echo("\nthe reading on record, where the paper leaves it open:")
+    for name, (choice, value) in told.items():
+        says = "the paper is silent" if choice.silent else f'the paper, {choice.place}: "{choice.quotation}"'
+        echo(f"  {name}: {choice.question} {choice.show(value)} in place of {choice.show(choice.default)} ({says})")
+    echo(f"\nsearch again on short runs: headway explain {target} --out DIR")
 
 
 class _Runner:

@@ -78,4 +78,5 @@ def _become(arguments: list[str]) -> NoReturn:
     os.execv(path, [PROGRAM, *arguments])
 
 
+NEEDS = "headway-kernel"
 COMMAND = kernel

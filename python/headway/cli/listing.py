@@ -5,27 +5,21 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 
-from headway import __file__ as package
 from headway import _headway, names
 from headway.catalogues import THINGS, Catalogue, Deployment, Named, Parameter, Probe, TransportEntry, catalogue
 from headway.claims.markdown import tables
 from headway.claims.values import rounded, show, show_range, unit_and_rest
+from headway.claims.why import why
 from headway.cli.echo import echo
 from headway.cli.terminal import print_table
-from headway.data.claims import CANNOT, CONTRADICTS, OUTDATED, ListedClaim, RealClaim, Verdict
+from headway.data.claims import ListedClaim, RealClaim, Verdict
 from headway.data.jsonable import Jsonable, json_text
 from headway.data.machine import machine_text
 from headway.errors import NameNotFound, nearest
-
-PAGES = Path(package).parent / "docs"
-# Verdicts that stand with their reason.
-EXPLAINED = (Verdict.PENDING, OUTDATED, CONTRADICTS, CANNOT)
-
 
 # Words of users for the entries of a list that has another name.
 ALSO = {
@@ -151,7 +145,7 @@ def _print_claims(entries: Sequence[ListedClaim]) -> None:
             del columns["reading"]
         if any(e.testbed for e in own):
             columns["testbed"] = [_on_testbed(e.testbed) for e in own]
-        notes = [_why(e) for e in own]
+        notes = [why(e) for e in own]
         echo(click.style(command, bold=True))
         print_table([*columns], [list(row) for row in zip(*columns.values(), strict=True)], notes)
         for line in dict.fromkeys(_measured_how(e.testbed) for e in own if e.testbed):
@@ -163,18 +157,6 @@ def _print_claims(entries: Sequence[ListedClaim]) -> None:
     if real := Counter(e.testbed.verdict for e in entries if e.testbed):
         shown = ", ".join(f"{count} {verdict}" for verdict, count in real.most_common())
         echo(f"{real.total()} of them on real packets: {shown}")
-
-
-def _why(entry: ListedClaim) -> str:
-    """Why a claim is not reproduced, in a sentence, and the reading under which it holds, if one is known."""
-    if entry.verdict in EXPLAINED:
-        return entry.reason or ""
-    if entry.verdict == Verdict.REPRODUCED:
-        return ""
-    page = f"findings-{entry.scenario.partition('/')[0]}"
-    held = entry.reading if entry.reading_verdict == Verdict.REPRODUCED else ""
-    more = f"headway docs {page}" if (PAGES / f"{page}.md").is_file() else ""
-    return "; ".join(filter(None, (entry.reason, held, more)))
 
 
 def _published(entry: ListedClaim, unit: str) -> str:

@@ -3,7 +3,8 @@
 Exit status: 0 done, 1 some runs failed, 2 something the user can put right, 130 stopped by Ctrl-C, 141 nobody reads
 the output any more.
 
-A command is one module of this package with a name `COMMAND`; there is no list of them.
+A command is one module of this package with a name `COMMAND`; there is no list of them. `NEEDS` is the program without
+which it does nothing.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from headway import cli as package
 from headway.cli.echo import echo
 from headway.errors import HeadwayError, nearest
 from headway.inputs import is_text
+from headway.programs import lacks
 
 USER_ERROR = 2
 INTERRUPTED = 130
@@ -65,8 +67,11 @@ def _add_commands() -> None:
     """Add the command of every module of this package that has one."""
     for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
         if module.name != __name__ and not module.name.endswith(".main"):
-            command = getattr(import_module(module.name), "COMMAND", None)
+            found = import_module(module.name)
+            command = getattr(found, "COMMAND", None)
             if isinstance(command, click.Command):
+                if (needed := getattr(found, "NEEDS", None)) and lacks(needed):
+                    command.short_help = f"Not in a wheel: needs {needed}, of `make install`."
                 cli.add_command(command)
 
 

@@ -48,9 +48,10 @@ def new(file: Path, origin: ScenarioFile | None) -> None:
         raise ResultsError(file, "cannot be written: its directory is not there", f"mkdir -p {file.parent}")
     if file.suffix == PYTHON:
         write_text(file, (resources.files("headway") / "templates" / "transport.py").read_text(encoding="utf-8"))
-        echo(f"{file}: a transport")
+        echo(f"{file}: a transport; a scenario beside it names it {file.name}:Template")
         echo(
-            f"next: change it; check it: python -c 'import headway, {file.stem}; headway.check({file.stem}.Template)'",
+            f"next: change it; check it: python -c 'import headway, {file.stem}; headway.check({file.stem}.Template)';"
+            " run it beside others: headway docs python-transport#sweep-it",
             err=True,
         )
         return

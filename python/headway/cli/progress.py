@@ -15,18 +15,26 @@ _STYLE, _LOUDNESS = "headway.progress", "headway.loudness"
 
 def progress_options(command: Command) -> Command:
     """`--progress`, `-q` and `-v`; `style`, `is_quiet` and `is_verbose` return their values."""
+    option = click.option(
+        "--progress", type=click.Choice(STYLES), default="auto", expose_value=False, callback=_styled,
+        help="Bars, plain lines every 10 s, or none; auto: bars on a terminal, else lines.",
+    )  # fmt: skip
+    return option(
+        _loudness(command, "Also say what is about to run, a line for each finished point, and notes in full.")
+    )
+
+
+def loudness_options(command: Command) -> Command:
+    """`-q` and `-v`, for a command that takes no time worth showing."""
+    return _loudness(command, "Say notes in full.")
+
+
+def _loudness(command: Command, verbose: str) -> Command:
     for option in (
-        click.option(
-            "-v", "--verbose", is_flag=True, expose_value=False, callback=_louder,
-            help="Also say what is about to run, and a line for each finished point.",
-        ),
+        click.option("-v", "--verbose", is_flag=True, expose_value=False, callback=_louder, help=verbose),
         click.option(
             "-q", "--quiet", is_flag=True, expose_value=False, callback=_quieter,
             help="Say nothing but results and errors.",
-        ),
-        click.option(
-            "--progress", type=click.Choice(STYLES), default="auto", expose_value=False, callback=_styled,
-            help="Bars, plain lines every 10 s, or none; auto: bars on a terminal, else lines.",
         ),
     ):  # fmt: skip
         command = option(command)

@@ -9,7 +9,8 @@ import click
 
 from headway.cli.echo import echo
 from headway.cli.options import DIRECTORY, as_usage
-from headway.cli.progress import is_quiet
+from headway.cli.progress import loudness_options
+from headway.cli.terminal import print_notes as print_lines
 from headway.reporting.look import LEGENDS, SCALES, Look
 from headway.reports import Format, ReportFiles, write_report
 
@@ -22,6 +23,7 @@ LIMITS = re.compile(rf"(?P<low>{_NUMBER})?\s*,\s*(?P<high>{_NUMBER})?")
 @click.argument("places", nargs=-1, required=True, type=DIRECTORY, metavar="DIR|FILE...")
 @click.option("--format", "fmt", type=click.Choice(FORMATS), default="html", show_default=True)
 @click.option("--replay", is_flag=True, help="Also show the packets of a small run on its topology, moving.")
+@click.option("--brief", is_flag=True, help="One page to decide by: a picture, a table, three sentences; brief.html.")
 @click.option("--width", type=float, metavar="INCHES", help="Of figures: 3.33 for a column, 7 for a page.")
 @click.option("--height", type=float, metavar="INCHES", help="Of figures; default: as their panels need.")
 @click.option("--style", metavar="STYLE", help="Styles of matplotlib, or .mplstyle files, with commas between them.")
@@ -33,10 +35,12 @@ LIMITS = re.compile(rf"(?P<low>{_NUMBER})?\s*,\s*(?P<high>{_NUMBER})?")
 @click.option("--xlim", metavar="LOW,HIGH", help="Limits of x in base units (s, B, bit/s); either may be empty.")
 @click.option("--ylim", metavar="LOW,HIGH", help="Limits of y.")
 @click.option("--legend", type=click.Choice(LEGENDS), help="Where the legend of a figure is.")
+@loudness_options
 def report(
     places: tuple[Path, ...],
     fmt: Format,
     replay: bool,
+    brief: bool,
     width: float | None,
     height: float | None,
     style: str | None,
@@ -62,7 +66,7 @@ def report(
     }  # fmt: skip
     wanted = {key: value for key, value in given.items() if value}
     with as_usage():
-        written = write_report(places, fmt, replay=replay, look=Look.of(wanted)[0] if wanted else None)
+        written = write_report(places, fmt, replay=replay, look=Look.of(wanted)[0] if wanted else None, brief=brief)
     print_notes(written)
     for path in written:
         echo(str(path))
@@ -87,8 +91,7 @@ def _limits(option: str, text: str) -> tuple[float | None, float | None]:
 
 def print_notes(written: ReportFiles) -> None:
     """Print warnings about missing parts of a report, unless the command is quiet."""
-    for sentence in () if is_quiet() else written.notes:
-        echo(f"warning: {sentence}", err=True)
+    print_lines(written.notes, "warning: ")
 
 
 COMMAND = report

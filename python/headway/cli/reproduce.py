@@ -213,7 +213,7 @@ def print_claims(results: Sequence[Result], stated: str = PUBLISHED) -> None:
     for r in results:
         unit, of = unit_and_rest(r.claim.unit)
         rows.append([str(r.judgement.verdict), r.claim.id, _published(r.claim, unit), _measured(r, unit), of])
-    notes = [r.judgement.reason for r in results]
+    notes = [r.why or r.judgement.reason for r in results]
     print_table(["verdict", "claim", stated, "measured", "of"], rows, notes)
     counts = [(v, sum(1 for r in results if r.judgement.verdict is v)) for v in Verdict]
     echo(", ".join(f"{count} {verdict}" for verdict, count in counts if count))

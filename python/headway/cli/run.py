@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from headway import store
 from headway._headway import keep_memory
 from headway.cli.echo import echo
 from headway.cli.options import (
@@ -24,7 +25,7 @@ from headway.cli.options import (
 )
 from headway.cli.progress import is_quiet, is_verbose, progress_options
 from headway.cli.sizes import ask, yes_option
-from headway.cli.terminal import Progress, Stop
+from headway.cli.terminal import Progress, Stop, print_notes
 from headway.data import changes
 from headway.data.run import Run
 from headway.data.sentences import in_columns, one_line, surprising, transport_lines
@@ -34,6 +35,7 @@ from headway.names import ScenarioFile
 from headway.sweeps.pace import known, learn, run_expected, transport_of
 
 INTERRUPTED = 130
+OTHERWISE = f"; {store.VARIABLE}=off runs all"
 # Packet-hops from which on a run says beforehand how long it will take: minutes.
 LONG = 1e9
 # Bytes of a capture for each packet-hop that is expected: the packet, and its share of control packets.
@@ -127,9 +129,10 @@ def run(
             echo(f"  {line}")
         for line in changes.said([scenario.resolved]):
             echo(f"  {line}")
-        told = [*surprising(result.manifest.get("warnings", [])), *filter(None, [result.note])]
-        for warning in told if not is_quiet() else ():
-            echo(f"warning: {warning}", err=True)
+        if result.reused and not is_quiet():
+            echo(store.said_of(1, [str(result.manifest.get("digest"))]) + OTHERWISE, err=True)
+        told = [*surprising(result.manifest), *filter(None, [result.note])]
+        print_notes(told, "warning: ")
         if out is not None and not is_quiet():
             echo(f"{'partial results' if result.interrupted else 'results'} in {out}", err=True)
     return INTERRUPTED if result.interrupted else 0

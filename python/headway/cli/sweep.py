@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from headway import store
 from headway.cli.echo import echo
 from headway.cli.options import (
     executor_option,
@@ -24,7 +25,7 @@ from headway.cli.options import (
 )
 from headway.cli.progress import is_quiet, is_verbose, progress_options
 from headway.cli.sizes import ask, yes_option
-from headway.cli.terminal import Progress, Stop, print_table, print_warnings
+from headway.cli.terminal import Progress, Stop, print_notes, print_table, print_warnings
 from headway.data.bounds import name_of
 from headway.data.earlier import earlier
 from headway.data.fairness import times_in, unlike_times
@@ -104,8 +105,7 @@ def _print_numbers(results: Sweep) -> None:
     judged = {" ".join(place): summaries for place, summaries in shown.items()}
     of_shown = (point for own in groups[:MOST_ROWS] for point in own)
     times = {own[0].variant: times_in(own[0].scenario) for own in reversed(groups[:MOST_ROWS])}
-    for sentence in () if is_quiet() else (*unlike_times(times), *unsteady(judged), *earlier(of_shown)):
-        echo(f"note: {sentence}", err=True)
+    print_notes((*unlike_times(times), *unsteady(judged), *earlier(of_shown)))
     if len(groups) > MOST_ROWS:
         echo(f"{len(groups) - MOST_ROWS} more rows are in the report: headway report {results.directory}")
 
@@ -193,6 +193,8 @@ def run_watched(
             shard=shard,
         )
     _print_end(outcome, shard, time.monotonic() - began, quiet)
+    if display.stored and not quiet:
+        echo(f"{store.said_of(len(display.stored), display.stored)}; {store.VARIABLE}=off runs all", err=True)
     in_order = {p.label: display.warnings[p.label] for p in planned.points if warn and p.label in display.warnings}
     print_warnings(in_order, "the `warnings` of each point's manifest.json", len(planned.points))
     # Asked for when nothing was left to stop here, it is meant for what would come next.
@@ -220,6 +222,7 @@ class _Display:
         self._fractions: dict[str, float] = {}
         self._notes: set[str] = set()
         self.warnings: dict[str, list[str]] = {}
+        self.stored: list[str] = []
 
     def planned(self, total: int, done: int, notes: list[str]) -> None:
         self._total, self._ended, self._reused = total, done, done
@@ -239,8 +242,10 @@ class _Display:
 
     def finished(self, point: Job, result: Finished) -> None:
         self._end(point)
-        if warnings := surprising(result.manifest.get("warnings") or ()):
+        if warnings := surprising(result.manifest):
             self.warnings[point.label] = warnings
+        if result.reused:
+            self.stored.append(str(result.manifest.get("digest")))
         if result.note and result.note not in self._notes:
             self._notes.add(result.note)
             self._bars.note(f"warning: {result.note}", error=True)

@@ -10,7 +10,7 @@ import signal
 import sys
 import textwrap
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
@@ -18,7 +18,8 @@ from typing import Any, Self
 import click
 
 from headway.cli.echo import echo, harmless
-from headway.cli.progress import is_quiet, style
+from headway.cli.progress import is_quiet, is_verbose, style
+from headway.data.notes import brief
 from headway.data.sentences import by_kind, in_few_lines
 from headway.data.units import duration, quantity
 from headway.in_effect import InEffect, table_of
@@ -237,14 +238,23 @@ def _print_cells(heads: Sequence[str], rows: Sequence[Sequence[str]], notes: Seq
                 echo(click.style(INDENT + line, dim=True))
 
 
-def print_warnings(warnings: Mapping[str, Sequence[str]], rest: str, of: int) -> None:
+def print_warnings(warnings: Mapping[str, Sequence[str]], rest: str, of: int, *, in_full: bool = False) -> None:
     """Print the warnings of points of a sweep, by label, on standard error: one line for each kind of sentence,
-    those on fairness first; `rest` says where the others are."""
+    those on fairness first; `rest` says where the others are. They are as long as they are only `in_full` or by -v."""
+    told = by_kind((label, text) for label, texts in warnings.items() for text in texts)
+    print_notes(in_few_lines(told, of, rest), "warning, ", in_full=in_full)
+
+
+def print_notes(notes: Iterable[str], word: str = "note: ", *, in_full: bool = False) -> None:
+    """Print notes on standard error unless the command is quiet: each on one line, or whole `in_full` and by -v."""
     if is_quiet():
         return
-    told = by_kind((label, text) for label, texts in warnings.items() for text in texts)
-    for line in in_few_lines(told, of, rest):
-        echo(f"warning, {line}", err=True)
+    whole = list(notes)
+    shown = whole if in_full or is_verbose() else [brief(text) for text in whole]
+    for text in shown:
+        echo(f"{word}{text}", err=True)
+    if shown != whole:
+        echo("(-v says what ends with ... in full)", err=True)
 
 
 def _coloured(cell: str) -> str:

@@ -174,4 +174,5 @@ def _row(label: str, summary: dict[str, Any]) -> tuple[str, ...]:
 
 testbed.add_command(reproduce)
 testbed.add_command(switch)
+NEEDS = "headway-testbed"
 COMMAND = testbed

@@ -19,11 +19,13 @@ from headway.data.steadiness import unmeasured, unsteady
 from headway.data.sweep import Sweep, read_entries, read_sweep
 from headway.data.units import display
 from headway.errors import HeadwayError, NameNotFound, with_help
+from headway.reporting.chosen import too_few
 from headway.reporting.summaries import summary_label, summary_number
 from headway.reporting.values import UNITS, as_csv
 
 from .numbers import check_number
 from .sides import place_of
+from .swept import key_of, over_axis
 
 # Names of completion times' numbers in a summary.
 OF_TIMES = {"mean": "fct_mean_s", "median": "fct_p50_s", "p99": "fct_p99_s", "max": "fct_max_s"}
@@ -196,7 +198,11 @@ class Variants(Jsonable):
 
 @of_results
 def compare_variants(
-    sweep: Sweep | str | Path, *, of: str | Sequence[str] | None = None, baseline: str | None = None
+    sweep: Sweep | str | Path,
+    *,
+    of: str | Sequence[str] | None = None,
+    baseline: str | None = None,
+    over: str | None = None,
 ) -> Variants:
     """Compare numbers of each variant of a sweep with those of one variant, seed by seed.
 
@@ -207,16 +213,25 @@ def compare_variants(
     first. Each ratio is the geometric mean over the seeds that both variants have,
     with Student's 95 % interval of the logarithms.
 
+    With `over`, or a baseline such as `load=0.3`, the values of that swept key are compared as variants are,
+    `window=5` with `window=2`; so are those of the first swept key where there is one variant. The first value is the
+    baseline then.
+
     >>> print(headway.compare_variants("out/mine", of=["slowdown_p99"]))
     """
     found = sweep if isinstance(sweep, Sweep) else read_sweep(sweep)
-    points = list(found)
+    every = list(found)
+    points, axis = over_axis(every, over or key_of(every, baseline))
     names = list(dict.fromkeys(point.variant for point in points))
     if not names:
         raise HeadwayError(f"{found.directory}: no run of it is finished")
+    if axis is not None and baseline is not None:
+        # A value alone names the variant that it is, and so does the whole key with a value.
+        value = baseline.rpartition("=")[2].strip()
+        baseline = next((name for name in names if name.partition("=")[2].split(",")[0] == value), baseline)
     if baseline is not None and baseline not in names:
         raise NameNotFound("variant", baseline, names, f"{found.directory} has {', '.join(names)}")
-    first = baseline or _said(points, names) or names[0]
+    first = baseline or (_said(points, names) if axis is None else None) or names[0]
     usual = [*of_calls(point.summary for point in points), *USUAL]
     wanted = [name.strip() for name in of.split(",")] if isinstance(of, str) else of or usual
     for name in wanted:
@@ -230,7 +245,8 @@ def compare_variants(
     ]
     for name in numbers:
         if all(row.value is None for row in rows if row.number == name):
-            why = [text for text in (unmeasured(point.summary for point in points), *earlier(points)) if text]
+            few = too_few(name)
+            why = [text for text in (unmeasured(point.summary for point in points), few, *earlier(points)) if text]
             raise HeadwayError(f"{found.directory}: no run of it has the number `{name}`" + with_help(*why))
     judged = {place_of(own[0]): [point.summary for point in own] for own in by_place(points)}
     times = {name: times_in(next(one for one in points if one.variant == name).scenario) for name in names}
@@ -240,14 +256,14 @@ def compare_variants(
 
 def _warned(points: Sequence[Point]) -> Iterator[str]:
     """Warnings of some runs that others do not have: one that all have distinguishes no variant."""
-    said = ((point.label, text) for point in points for text in surprising(point.run.manifest.get("warnings") or ()))
+    said = ((point.label, text) for point in points for text in surprising(point.run.manifest))
     kinds = [kind for kind in by_kind(said) if len(kind.labels) < len(points)]
     yield from in_few_lines(kinds, len(points), "the `warnings` of each run's manifest.json")
 
 
 def is_of_variants(path: Path) -> bool:
-    """True if a directory holds a sweep of several variants, finished or not."""
-    return len({entry["variant"] for entry in read_entries(path)}) > 1
+    """True if a directory holds a sweep of several variants, or of one over several values, finished or not."""
+    return len({(entry["variant"], str(entry["axes"])) for entry in read_entries(path)}) > 1
 
 
 def _said(points: Sequence[Point], names: Sequence[str]) -> str | None:

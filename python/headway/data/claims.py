@@ -37,7 +37,8 @@ class JudgedClaim(Jsonable):
 
     `ci95` are the ends of the 95 % confidence interval of `measured` over `seeds`. `range` are the smallest and the
     largest of repeated measurements. `beside` is the same measure on other variants and at other values of the axes.
-    `scale` says how much of the scenario was run; None is all of it.
+    `scale` says how much of the scenario was run; None is all of it. `variants` are those that the claim is about, and
+    `why` says why it is not reproduced, with the reading under which it is.
     """
 
     id: str
@@ -57,6 +58,8 @@ class JudgedClaim(Jsonable):
     scale: str | None
     range: Interval | None = field(default=None, metadata=SPARE)
     beside: Mapping[str, float | None] = field(default_factory=dict, metadata=SPARE)
+    variants: tuple[str, ...] = field(default=(), metadata=SPARE)
+    why: str = field(default="", metadata=SPARE)
 
     @classmethod
     def read(cls, entry: Mapping[str, Any]) -> JudgedClaim:
@@ -80,6 +83,8 @@ class JudgedClaim(Jsonable):
             scale=entry.get("scale"),
             range=entry.get("range"),
             beside=entry.get("beside") or {},
+            variants=tuple(map(str, entry.get("variants") or ())),
+            why=str(entry.get("why") or ""),
         )
 
 

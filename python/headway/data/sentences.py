@@ -10,6 +10,7 @@ from typing import Any
 
 from headway.data.bounds import in_document, told
 from headway.data.units import duration, quantity
+from headway.data.windows import unexpected
 
 # Cause of a run's end, by `ended_by` of its summary, if it did not simply finish.
 ENDINGS = {
@@ -102,9 +103,12 @@ def _losses(summary: dict[str, Any]) -> str:
 UNSAMPLED = "series.parquet is empty: the scenario has no [sample] table"
 
 
-def surprising(warnings: Iterable[str]) -> list[str]:
-    """The warnings of a manifest less those that follow from the scenario itself: that nothing is to be sampled."""
-    return [warning for warning in warnings if warning != UNSAMPLED]
+def surprising(manifest: Mapping[str, Any]) -> list[str]:
+    """The warnings of a manifest less those that follow from the scenario itself: that nothing is to be sampled, and
+    that flows go on at the end of a run that shows a part of them."""
+    scenario = manifest.get("scenario")
+    said = [str(warning) for warning in manifest.get("warnings") or () if warning != UNSAMPLED]
+    return unexpected(said, scenario) if isinstance(scenario, Mapping) else said
 
 
 # Numbers in a sentence, with their units: what else it says is its kind.

@@ -13,10 +13,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from headway import names
 from headway._headway import version
 from headway.claims.choices import load_choices
 from headway.claims.contradictions import Contradiction, load_contradictions
-from headway.claims.ledger import Claim
+from headway.claims.ledger import Claim, known_claims
 from headway.claims.record import digest as claim_digest
 from headway.claims.record import recorded as verdicts_on_record
 from headway.claims.testbed_record import recorded as testbed_on_record
@@ -32,6 +33,7 @@ from headway.data.explanation import (
 from headway.data.jsonable import plain
 from headway.data.reader import read_record
 from headway.data.toml import parsed
+from headway.errors import HeadwayError, NameNotFound
 from headway.explaining.reach import Reach
 from headway.explaining.result import HOLDS, REACHABLE, UNREACHABLE
 from headway.explaining.targets import Target
@@ -214,6 +216,32 @@ def listed(claims: Sequence[Claim], scenarios: Mapping[str, ScenarioFile]) -> li
             row = _why_not(row, [c for c in against(file.claims) if claim.id in c.claims])
         rows.append(row)
     return rows
+
+
+def claims_of(target: str) -> list[ListedClaim]:
+    """The claims of a claim's name, a figure or a paper, with what is on record about them.
+
+    Raises `NameNotFound` for a name that is none of them.
+    """
+    every = known_claims()
+    known = names.known_scenarios()
+    papers = {claim.scenario.partition("/")[0] for claim in every}
+    if target in papers:
+        wanted = [claim for claim in every if claim.scenario.partition("/")[0] == target]
+    elif named := [claim for claim in every if claim.id == target]:
+        wanted = named
+    else:
+        try:
+            file = names.resolve(target)
+        except NameNotFound:
+            every_name = [*papers, *(claim.id for claim in every), *known]
+            raise NameNotFound(
+                "claim, figure or paper", target, every_name, "all claims: headway list claims"
+            ) from None
+        wanted = [claim for claim in every if claim.scenario == file.name]
+        if not wanted:
+            raise HeadwayError(f"{file.name}: no claim of a paper is measured on it")
+    return listed(wanted, known)
 
 
 def _listed(claim: Claim, verdict: Recorded, reading: UnderReading, real: RealClaim | None) -> ListedClaim:

@@ -140,6 +140,14 @@ def _ahead(target: Target, request: Request, search: Search | None, whole: Seque
     return ahead.in_words(short, long)
 
 
+def whole_ahead(request: Request) -> str:
+    """Work of holding the best readings against whole figures, in words."""
+    found = find(request.target)
+    whole = _whole(found, request.seeds, request.figures)
+    remote = request.executor.remote(MOST_WORKERS, request.jobs)
+    return ahead.of_holding(whole, found.choices, request.most, request.jobs, remote).text()
+
+
 def _held(
     target: Target,
     figures: Sequence[Figure],

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .assemble import Report
     from .look import Look
 
-__all__ = ["ResultsError", "build", "build_page", "page_text"]
+__all__ = ["ResultsError", "build", "build_brief", "build_page", "page_text"]
 
 FORMATS = ("html", "svg", "pdf", "png", "csv")
 
@@ -71,6 +71,19 @@ def build_page(directory: Path, tape: Tape | None = None) -> tuple[Path, Report]
 
     try:
         return write_page(report, Path(directory) / "report.html", tape), report
+    except OSError as error:
+        raise _unwritten(error, Path(directory)) from None
+
+
+def build_brief(directory: Path) -> Path:
+    """Write `brief.html`, the page for somebody who decides, into `directory`; returns its path."""
+    report = _assembled(Path(directory))
+    if not report.study.points:
+        raise ResultsError(Path(directory), "holds no finished run, and a brief is of runs")
+    from .brief import write_brief
+
+    try:
+        return write_brief(report, Path(directory))
     except OSError as error:
         raise _unwritten(error, Path(directory)) from None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .claims import ClaimRow, claim_rows
@@ -10,7 +10,7 @@ from .figures import NAMES, aliases, kind_of
 from .load import Results
 from .palette import Style
 from .setting import setting
-from .spec import Figure, Table
+from .spec import Figure, Panel, Table
 from .study import Study, variant_key
 from .tables import (
     by_subject,
@@ -57,6 +57,12 @@ class Report:
         return tuple(figure for figure in self.figures if figure.absent is None)
 
     @property
+    def leading(self) -> int:
+        """Number of the drawn figures that a page begins with: those that are asked for, else the first one."""
+        asked = sum(figure.id in self.wanted for figure in self.drawn)
+        return asked or min(1, len(self.drawn))
+
+    @property
     def absent(self) -> tuple[Figure, ...]:
         """Figures that have none, each with the reason."""
         return tuple(figure for figure in self.figures if figure.absent is not None)
@@ -76,7 +82,10 @@ def assemble(results: Results) -> Report:
     some = bool(study.points) and not results.is_model
     figures = _figures(study, runs=some)
     wanted, unknown = _wanted(results.report, [figure.id for figure in figures])
-    figures.sort(key=lambda figure: wanted.index(figure.id) if figure.id in wanted else len(wanted))
+    order = wanted or _answers(study)
+    figures.sort(key=lambda figure: order.index(figure.id) if figure.id in order else len(order))
+    if wanted and results.claims:
+        figures = _paper_first(study, figures, wanted)
     return Report(
         results,
         study,
@@ -94,6 +103,37 @@ def assemble(results: Results) -> Report:
         tuple(ideal_formulas(study)),
         (*job_tables(study), *volume_tables(study)) if some else (),
     )
+
+
+# Figures that answer the question of most scenarios, where [report] names none: of a sweep over numbers, of several
+# variants, of one run.
+OVER_X, OF_VARIANTS, OF_A_RUN = ("fct-load",), ("throughput-time", "numbers", "cdf"), ("throughput-time", "cdf")
+
+
+def _answers(study: Study) -> tuple[str, ...]:
+    """The figures that a report begins with, the likeliest first."""
+    if study.x_key:
+        return OVER_X
+    return OF_VARIANTS if len(study.variants) > 1 else OF_A_RUN
+
+
+def _paper_first(study: Study, figures: Sequence[Figure], wanted: Sequence[str]) -> list[Figure]:
+    """The figures with the panels of the variants that claims are about first, and the other panels after those."""
+    named = {name for claim in study.results.claims or () for name in claim.variants}
+    keys = {variant_key(name) for name in study.variants if name in named}
+    first, others = [], []
+    for figure in figures:
+        if figure.id in wanted and figure.panels and all(isinstance(p, Panel) and p.key for p in figure.panels):
+            own = tuple(p for p in figure.panels if isinstance(p, Panel) and p.key in keys)
+            rest = tuple(p for p in figure.panels if p not in own)
+            if own and rest:
+                columns = 1 if len(own) == 1 else 2
+                first.append(replace(figure, panels=own, columns=columns))
+                title = f"{figure.title}: variants beyond the paper's"
+                others.append(replace(figure, id=f"{figure.id}-beyond", title=title, panels=rest, more=()))
+                continue
+        (first if figure.id in wanted else others).append(figure)
+    return [*first, *others]
 
 
 def _figures(study: Study, *, runs: bool) -> list[Figure]:

@@ -71,6 +71,13 @@ class Chosen:
         return flows.filter(polars.any_horizontal(polars.col(name).cast(polars.String) == self.group for name in held))
 
 
+def too_few(name: str) -> str:
+    """How many flows a number of some flows needs; empty for one that any number of flows has."""
+    found = chosen(name)
+    least = QUANTILES.get(found.part, (0.0, 1))[1] if found is not None else 1
+    return f"it takes {least} such flows in a run, and none has so many" if least > 1 else ""
+
+
 @cache
 def chosen(name: str) -> Chosen | None:
     """The number of some flows that a name means; None for a name without brackets.

@@ -84,6 +84,8 @@ def verdict_counts(rows: Sequence[ClaimRow]) -> list[tuple[str, int]]:
 def _row(claim: JudgedClaim, known: ListedClaim | None) -> ClaimRow:
     published = value_text(claim.published)
     judged, verdict, reason = claim.verdict, claim.verdict, claim.reason
+    if claim.why:
+        reason = claim.why
     if known is not None and known.cannot and judged == Verdict.NOT_REPRODUCED:
         verdict, reason = known.verdict, known.reason or ""
     return ClaimRow(

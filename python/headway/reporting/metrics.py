@@ -9,6 +9,7 @@ from headway.data.sentences import of_calls
 from headway.data.statistics import Estimate
 
 from .chosen import chosen
+from .distributions import few_flows
 from .picks import Band
 from .study import Study
 from .summaries import least_of, summary_number
@@ -25,6 +26,20 @@ def metrics_of(study: Study, usual: Sequence[str]) -> list[str]:
     """The requested numbers that some run has, else the usual ones, of calls first."""
     told = [name for name in asked(study) if _is_known(study, name)]
     return told or [*of_calls(point.summary for point in study.points), *usual]
+
+
+def of_enough(study: Study, usual: Sequence[str]) -> Sequence[str]:
+    """The usual numbers of flows where there are enough of these: of a few, the table of flows says more."""
+    return usual if few_flows(study) is None else ()
+
+
+# Parts of the names of numbers of which more is better.
+HIGHER = ("goodput", "throughput", "utilisation", "bandwidth", "jain", "flows_done", "delivered")
+
+
+def is_higher_better(name: str) -> bool:
+    """True if more of a number is better, as of a bandwidth; of times, queues and losses, less is."""
+    return any(part in name for part in HIGHER)
 
 
 def without(study: Study) -> str:

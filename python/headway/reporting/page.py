@@ -13,6 +13,7 @@ from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from headway.data.changes import said
+from headway.data.notes import brief
 from headway.data.tape import Tape
 from headway.data.units import plain
 
@@ -76,6 +77,7 @@ def render(report: Report, tape: Tape | None = None) -> str:
         "counts": verdict_counts(claims),
         "expected_counts": verdict_counts(report.expectations),
         "figures": drawn,
+        "leading": report.leading,
         "scale": _scale(report),
         "headline": _headline(report),
         "notes": report.results.report.get("notes"),
@@ -120,6 +122,7 @@ def environment() -> jinja2.Environment:
     )  # fmt: skip
     made.globals.update(badge=_badge)
     made.filters["prose"] = prose
+    made.filters["brief"] = brief
     return made
 
 

@@ -25,6 +25,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 from matplotlib.transforms import Bbox, TransformedBbox
 
@@ -32,7 +33,7 @@ from .assemble import Report, styles
 from .look import Look
 from .palette import Style
 from .placement import beside
-from .spec import Axis, BarPanel, Curve, DotPanel, Figure, Node, Panel, Sketch
+from .spec import Axis, BarPanel, Curve, DotPanel, Figure, HeatPanel, Node, Panel, Sketch
 from .ticks import axis_title, ticks
 
 COLUMN_INCHES = 3.4
@@ -47,6 +48,7 @@ METADATA: dict[str, dict[str, Any]] = {
 }
 SETTING_INCHES = 0.14
 HOSTS_NAMED = 12
+HEAT = "#0072b2"
 LANES_SHARE = 0.8  # of the height of a row, for its dots
 # Region in which lines may be drawn, as shares of the plot: half of a pen is beyond its edge.
 _ROOM = Bbox([[-0.008, -0.015], [1.008, 1.015]])
@@ -183,6 +185,8 @@ def draw(
             _dots(axes, panel, named)
         elif isinstance(panel, BarPanel):
             _bars(axes, panel, named)
+        elif isinstance(panel, HeatPanel):
+            _heat(axes, panel)
         else:
             _sketch(axes, panel, named)
     if figure.setting:
@@ -230,6 +234,8 @@ def _height(figure: Figure, first: int, columns: int) -> float:
             tallest = max(tallest, 0.55 + len(panel.rows) * (0.1 + 0.07 * lanes))
         elif isinstance(panel, BarPanel):
             tallest = max(tallest, 0.55 + 0.17 * len(panel.rows))
+        elif isinstance(panel, HeatPanel):
+            tallest = max(tallest, 0.6 + 0.24 * len(panel.rows))
         elif isinstance(panel, Sketch):
             rows = len({round(node.y, 3) for node in panel.nodes})
             tallest = max(tallest, 0.6 + 0.18 * rows if _has_columns(panel) else 1.0 + 0.28 * rows)
@@ -334,6 +340,27 @@ def _bars(axes: Axes, panel: BarPanel, named: Mapping[str, Style]) -> None:
     for index, row in enumerate(panel.rows):
         for bar in row.bars:
             axes.barh(index, bar.end - bar.start, 0.6, bar.start, color=named[bar.key].light, linewidth=0)
+
+
+def _heat(axes: Axes, panel: HeatPanel) -> None:
+    """Cells with their values; the best has a thick frame, those not apart from it a thin one."""
+    axes.set_title(panel.title, loc="left", fontweight="bold")
+    axes.set_xlabel(panel.x)
+    axes.set_ylabel(panel.y)
+    axes.set_xticks(range(len(panel.columns)), panel.columns)
+    axes.set_yticks(range(len(panel.rows)), panel.rows)
+    axes.set_xlim(-0.5, len(panel.columns) - 0.5)
+    axes.set_ylim(len(panel.rows) - 0.5, -0.5)
+    axes.tick_params(length=0)
+    axes.grid(visible=False)
+    for cell in panel.cells:
+        corner = (cell.column - 0.5, cell.row - 0.5)
+        axes.add_patch(Rectangle(corner, 1, 1, facecolor=HEAT, alpha=0.06 + 0.44 * cell.share, linewidth=0))
+        if cell.mark:
+            thick = 1.8 if cell.mark == "best" else 0.8
+            frame = Rectangle((corner[0] + 0.03, corner[1] + 0.03), 0.94, 0.94, fill=False, linewidth=thick, zorder=3)
+            axes.add_patch(frame)
+        axes.annotate(cell.text, (cell.column, cell.row), ha="center", va="center", fontsize=6)
 
 
 def _dots(axes: Axes, panel: DotPanel, named: Mapping[str, Style]) -> None:

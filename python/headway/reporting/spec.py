@@ -148,6 +148,38 @@ class BarPanel:
 
 
 @dataclass(frozen=True)
+class HeatCell:
+    """A cell of a heat map: its column and row, its value, and where that lies between the lowest and the highest.
+
+    `mark` says that it is the `best`, or `alike`: not apart from the best.
+    """
+
+    column: int
+    row: int
+    value: float
+    share: float
+    text: str
+    detail: str
+    mark: str = ""
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class HeatPanel:
+    """A number over the values of two keys: `columns` of the one, `rows` of the other."""
+
+    title: str
+    x: str
+    y: str
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]
+    cells: tuple[HeatCell, ...]
+    label: str
+    quantity: str
+
+
+@dataclass(frozen=True)
 class Node:
     """A host or a switch of the sketch, at (x, y) in 0..1 with y downwards; `count` stands for that many.
 
@@ -205,7 +237,7 @@ class Figure:
     id: str
     title: str
     caption: str = ""
-    panels: tuple[Panel | DotPanel | BarPanel | Sketch, ...] = ()
+    panels: tuple[Panel | DotPanel | BarPanel | HeatPanel | Sketch, ...] = ()
     columns: int = 1
     legend: tuple[LegendEntry, ...] = ()
     absent: str | None = None

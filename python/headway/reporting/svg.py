@@ -15,9 +15,10 @@ from typing import Any
 from headway.data.bounds import Bound, told
 
 from .placement import beside
-from .spec import Axis, BarPanel, Curve, DotPanel, Event, Figure, Panel, Shade
+from .spec import Axis, BarPanel, Curve, DotPanel, Event, Figure, HeatPanel, Panel, Shade
 from .svg_bars import draw_bars
 from .svg_dots import draw_dots
+from .svg_heat import draw_heat
 from .svg_parts import CHARACTER, WIDTHS, Frame, Slots, group, line, text
 from .svg_sketch import draw_sketch
 from .ticks import Tick, axis_title, ticks
@@ -46,6 +47,8 @@ def draw_figure(figure: Figure, slots: Slots) -> tuple[list[str], list[dict[str,
             picture = draw_dots(panel, figure.columns, slots)
         elif isinstance(panel, BarPanel):
             picture = draw_bars(panel, figure.columns, slots)
+        elif isinstance(panel, HeatPanel):
+            picture = draw_heat(panel, figure.columns)
         else:
             picture = draw_sketch(panel, slots)
         pictures.append(picture)

@@ -16,6 +16,7 @@ from headway.data.sentences import by_kind, surprising
 from headway.data.statistics import Estimate, over_seeds
 from headway.data.steadiness import unsteady
 from headway.data.units import display, unit_for
+from headway.data.windows import is_window
 
 from .distributions import P99_NEEDS
 from .spec import Table
@@ -219,7 +220,7 @@ def _called(point: Point) -> str:
 
 def _said(point: Point) -> list[str]:
     stopped = ["The run was interrupted; its results are partial."] if point.manifest.get("interrupted") else []
-    return stopped + surprising(map(str, point.manifest.get("warnings") or ()))
+    return stopped + surprising(point.manifest)
 
 
 def ideal_formulas(study: Study) -> list[str]:
@@ -277,9 +278,11 @@ def unfinished_table(study: Study) -> Table | None:
 
 
 def _unfinished(study: Study) -> list[tuple[Point, pl.DataFrame]]:
-    """The flows that did not finish, by run; the tables of runs that lack none are not read."""
+    """The flows that did not finish, by run; the tables of runs that lack none, or by design, are not read."""
     found = []
     for point in study.points:
+        if is_window(point.scenario):
+            continue
         if number(point.summary.get("flows_unfinished")) or number(point.summary.get("flows_failed")):
             rest = point.flows.filter(pl.col("state") != "done")
             if rest.height:

@@ -12,7 +12,7 @@ from headway.inputs import formula_free
 
 from .assemble import Report
 from .look import Look
-from .spec import Axis, BarPanel, DotPanel, Figure, Panel
+from .spec import Axis, BarPanel, DotPanel, Figure, HeatPanel, Panel
 from .study import variant_key
 
 HEAD = ("figure", "panel", "series", "x", "y", "y_low", "y_high", "x_is", "x_unit", "y_is", "y_unit")
@@ -65,6 +65,20 @@ def values(figure: Figure) -> Iterator[tuple[object, ...]]:
                     name = names.get(bar.key, bar.key.removeprefix(OF_VARIANT))
                     about = ("", "", *_of(panel.x))
                     yield (figure.id, panel.title, name, bars.name, bar.end - bar.start, bar.start, bar.end, *about)
+        elif isinstance(panel, HeatPanel):
+            about = (panel.x, "", panel.label, UNITS.get(panel.quantity, "1"))
+            for cell in panel.cells:
+                series = f"{panel.y}={panel.rows[cell.row]}"
+                yield (
+                    figure.id,
+                    panel.title,
+                    series,
+                    panel.columns[cell.column],
+                    cell.value,
+                    cell.low,
+                    cell.high,
+                    *about,
+                )
 
 
 def _of(axis: Axis) -> tuple[str, str]:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headway import names
 from headway.claims.evaluate import Result, evaluate_claims, finished_runs, write_results
 from headway.claims.ledger import claims_about, load_ledger
 from headway.claims.verdict import EXPECTED
+from headway.claims.why import why
 from headway.data.claims import JudgedClaim
 from headway.data.sweep import read_entries
+from headway.explaining.record import listed
 from headway.layout import CLAIMS_FILE, EXPECTATIONS_FILE
 from headway.loading import Threads
 from headway.names import ScenarioFile
@@ -68,12 +71,20 @@ def judge_figure(file: ScenarioFile, outcome: SweepOutcome, scale: str | None) -
     began = time.process_time()
     out, needs_runs = outcome.plan.out, bool(outcome.plan.points)
     runs = finished_runs(out, read_entries(out))
-    results = evaluate_claims(claims_about(file.name, file.claims), runs, needs_runs=needs_runs)
+    results = _with_reasons(evaluate_claims(claims_about(file.name, file.claims), runs, needs_runs=needs_runs))
     expectations = claims_about(file.name, file.expectations)
     expected = evaluate_claims(expectations, runs, needs_runs=needs_runs, stated=EXPECTED)
     claims = write_results(out / CLAIMS_FILE, results, scale)
     beyond = write_results(out / EXPECTATIONS_FILE, expected, scale)
     return Judged(results, expected, claims, beyond, has_report=bool(runs) or not needs_runs, began=began)
+
+
+def _with_reasons(results: Sequence[Result]) -> list[Result]:
+    """The results, each with the reason in full where its claim is not reproduced."""
+    known = {row.id: row for row in listed([one.claim for one in results], names.known_scenarios())}
+    return [
+        replace(one, why=why(known[one.claim.id], str(one.judgement.verdict), one.judgement.reason)) for one in results
+    ]
 
 
 def write_report(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -11,16 +12,18 @@ from headway import names
 from headway.data.sweep import Sweep, read_sweep
 from headway.data.toml import assignment, parsed
 from headway.directories import directory_of
-from headway.errors import HeadwayError, ScenarioError
+from headway.errors import HeadwayError, ScenarioError, with_help
 from headway.files import copy_file, writable_directory, write_text
 from headway.layout import SCENARIOS
 from headway.loading import Scenario, Threads, assignments
+from headway.own import PLACE, place_of
 from headway.progress import of_sweep
 from headway.sweeps.board import Observer
 from headway.sweeps.capacity import with_threads
 from headway.sweeps.executors import executor_of
 from headway.sweeps.plan import Shard, folder_name, plan
 from headway.sweeps.run import run_sweep
+from headway.transport import Factory
 
 
 def sweep(
@@ -56,23 +59,33 @@ def sweep(
     `observer` is told how the sweep goes. Without it, a notebook shows a bar; `progress=True` prints lines elsewhere,
     too, and `progress=False` shows nothing.
 
+    A transport in Python is imported by the processes from the file of its class. One that is defined in the program
+    itself, or in a notebook, runs in this process, one point at a time.
+
     Points that fail are in `Sweep.failed`. Ctrl-C stops the processes that this call started; called again, it goes on
     from there.
     """
     where = executor_of(executor)
+    own: dict[str, Factory] = {}
     directory = directory_of(out)
     overrides = assignments(sets)
     if isinstance(scenario, Scenario):
-        scenario.refuse_own(
-            "processes of a sweep cannot have it",
-            "run the points here, [scenario.at(point).run() for point in scenario.points()]",
-        )
+        own = scenario.own_classes
         overrides = [*scenario.sets, *overrides]
         scale = scale or scenario.scale
         file = _written(scenario, directory)
     else:
         file = names.resolve(str(scenario))
-    planned = plan(file, directory, sets=overrides, scale=scale, strict=True)
+    planned = plan(file, directory, sets=overrides, scale=scale, strict=True, transports=own)
+    if any(place.startswith(":") for place in {name: place_of(name, one) for name, one in own.items()}.values()):
+        # No other process can import a class of a notebook or of the program itself.
+        if executor is not None:
+            where.close()
+            raise HeadwayError(
+                "a transport of the program itself, or of a notebook, is in no file that a worker can import"
+                + with_help("put the class into a file of its own, and import it from there")
+            )
+        where, jobs = executor_of(ThreadPoolExecutor(1)), 1
     planned = with_threads(planned, threads, jobs)
     try:
         run_sweep(
@@ -105,7 +118,7 @@ def _written(scenario: Scenario, out: Path) -> names.ScenarioFile:
         writable_directory((place / name).parent)
         copy_file(scenario.folder / name, place / name)
     try:
-        there = Scenario.load(path, sets=scenario.sets, scale=scenario.scale)
+        there = Scenario.load(path, sets=scenario.sets, scale=scenario.scale, transports=scenario.own_classes)
     except ScenarioError as error:
         raise HeadwayError(
             f"{error}\nthe scenario names files by paths that begin elsewhere: give whole paths, or save it "
@@ -119,7 +132,8 @@ def _written(scenario: Scenario, out: Path) -> names.ScenarioFile:
 def _named_files(scenario: Scenario) -> Iterator[PurePath]:
     """The files below its folder that its text and its overrides name by relative paths."""
     for value in _texts([parsed(scenario.text), *(assignment(one)[1] for one in scenario.sets)]):
-        name = PurePath(value)
+        place = PLACE.fullmatch(value)
+        name = PurePath(place["file"] if place else value)
         if name.is_absolute() or ".." in name.parts or "\0" in value or "\n" in value:
             continue
         if name.parts and (scenario.folder / name).is_file():

@@ -15,7 +15,6 @@ from typing import TypeVar
 from headway import store
 from headway.data.machine import cores
 from headway.data.units import size, wait
-from headway.loading import Scenario
 from headway.sweeps.capacity import worker_count
 from headway.sweeps.contention import contention
 from headway.sweeps.pace import Span, after_expected, known, run_expected, start_expected, transport_of
@@ -168,6 +167,6 @@ def spread(things: Sequence[T], most: int) -> list[T]:
 
 def _expected(point: Job) -> tuple[str, int, int]:
     """The transport of a point, the packet-hops that it should count, and the bytes of its files by their rows."""
-    scenario = Scenario.load(point.scenario, sets=point.point.sets, scale=point.scale)
+    scenario = point.load()
     native = scenario.native
     return transport_of(scenario), native.expected_hops(), native.expected_file_bytes()

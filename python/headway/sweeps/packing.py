@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import islice
 
 from headway.errors import HeadwayError
-from headway.loading import Scenario
 from headway.sweeps.pace import known, run_expected, transport_of
 from headway.sweeps.plan import Job
 
@@ -112,7 +111,7 @@ def expected_seconds(points: Sequence[Job], name: str) -> dict[str, float]:
 
 def _expected(point: Job, paces: Mapping[str, object], name: str) -> float:
     try:
-        scenario = Scenario.load(point.scenario, sets=point.point.sets, scale=point.scale)
+        scenario = point.load()
     except HeadwayError:
         # The point fails when it is run, and says why.
         return 0.0

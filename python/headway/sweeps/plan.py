@@ -26,6 +26,8 @@ from headway.layout import LOCKS, MANIFEST_FILE, PARTIAL, POINT_FILE, POINTS, SC
 from headway.loading import Scenario
 from headway.locks import acquire
 from headway.names import ScenarioFile
+from headway.own import at_place, place_of
+from headway.transport import Factory
 
 REPLACED = ".replaced"
 # Lock of the process that writes the list of points, and the time that the last to write it waits for another.
@@ -57,6 +59,13 @@ class Job:
     memory_bytes: int
     directory: Path
     threads: int = 1
+    # Of transports written in Python: their names, and the places that they are imported from.
+    transports: tuple[tuple[str, str], ...] = ()
+
+    def load(self) -> Scenario:
+        """The scenario of the point."""
+        own = {name: at_place(place) for name, place in self.transports}
+        return Scenario.load(self.scenario, sets=self.point.sets, scale=self.scale, transports=own)
 
     @property
     def label(self) -> str:
@@ -91,6 +100,7 @@ class Job:
             "scale": self.scale,
             "memory_bytes": self.memory_bytes,
             "threads": self.threads,
+            "transports": [list(one) for one in self.transports],
             "dir": str(self.directory),
         }
 
@@ -105,6 +115,7 @@ class Job:
             memory_bytes=value["memory_bytes"],
             directory=Path(value["dir"]),
             threads=value["threads"],
+            transports=tuple((name, place) for name, place in value["transports"]),
         )
 
     def identity(self) -> dict[str, Any]:
@@ -157,7 +168,7 @@ class SweepPlan:
 
         def resolved(name: str) -> Mapping[str, Any]:
             job = jobs[name]
-            return Scenario.load(job.scenario, sets=job.point.sets, scale=job.scale).resolved
+            return job.load().resolved
 
         wanted = {name: point.digest for name, point in jobs.items()}
         inputs = inputs_of(self.file.path, self.scenario)
@@ -249,14 +260,21 @@ def _alone(path: Path, wait_s: float) -> Iterator[bool]:
 
 
 def plan(
-    file: ScenarioFile, out: Path, *, sets: Sequence[str] = (), scale: str | None = None, strict: bool = False
+    file: ScenarioFile,
+    out: Path,
+    *,
+    sets: Sequence[str] = (),
+    scale: str | None = None,
+    strict: bool = False,
+    transports: Mapping[str, Factory] | None = None,
 ) -> SweepPlan:
     """Resolve every point of the sweep; raises the error of any of them before anything runs.
 
     That is all that `headway check` refuses too. Points that differ in their seeds alone are looked at once, and those
     that are finished not at all. If `strict`, an override that is in effect at no point is wrong as well.
     """
-    scenario = Scenario.load(file.path, sets=sets, scale=scale)
+    scenario = Scenario.load(file.path, sets=sets, scale=scale, transports=transports)
+    own = {name: place_of(name, factory) for name, factory in (transports or {}).items()}
     if strict:
         scenario.native.check_sets(True)
     points: list[Job] = []
@@ -270,6 +288,7 @@ def plan(
             scale=scale,
             memory_bytes=int(loaded.estimate["memory_bytes"]),
             directory=out / POINTS / folder_name(point.label),
+            transports=tuple(own.items()),
         )
         points.append(job)
         if point.place not in checked and not job.is_finished:

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headway.data.sentences import surprising
 from headway.errors import HeadwayError
-from headway.loading import Scenario
 from headway.locks import held
 from headway.sweeps.pace import learn
 from headway.sweeps.plan import Job, look_at, settle
@@ -126,7 +126,7 @@ def _run(
 
     shutil.rmtree(point.partial, ignore_errors=True)
     began, began_cpu = time.monotonic(), time.process_time()
-    scenario = Scenario.load(point.scenario, sets=point.point.sets, scale=point.scale)
+    scenario = point.load()
     if scenario.digest != point.digest:
         raise HeadwayError(
             f"{point.scenario} is another run on {platform.node()} than where the sweep was planned: the file, what it "
@@ -136,7 +136,8 @@ def _run(
     # Read before the directory moves: a run of the store is read from there.
     summary, manifest = (
         run.summary,
-        {key: run.manifest.get(key) for key in ("virtual_s", "wall_s", "events", "warnings")},
+        {key: run.manifest.get(key) for key in ("virtual_s", "wall_s", "events", "digest")}
+        | {"warnings": surprising(run.manifest)},
     )
     if not run.interrupted:
         files = sum(file.stat().st_size for file in point.partial.iterdir() if file.is_file())

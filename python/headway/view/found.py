@@ -7,12 +7,13 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from headway.errors import HeadwayError, ResultsError
 from headway.inputs import is_text, parse_json, read_text
-from headway.layout import MANIFEST_FILE, SWEEP_FILE
+from headway.layout import MANIFEST_FILE, SCENARIO_FILE, SWEEP_FILE
 
 MOST_FOLDERS = 20_000  # that a request looks into
 MOST_ENTRIES = 1_000  # runs and sweeps that a page lists
@@ -30,6 +31,7 @@ class Entry:
     changed: float
     states: Mapping[str, int]
     points: tuple[str, ...] = ()
+    title: str = ""
 
     def document(self) -> dict[str, Any]:
         """As the pages read it."""
@@ -37,8 +39,9 @@ class Entry:
         done = self.states.get("done", 0)
         running = self.kind == "sweep" and done + self.states.get("failed", 0) < total
         states = dict(self.states)
-        return {"path": self.path, "kind": self.kind, "changed": self.changed, "done": done, "total": total,
-                "failed": states.get("failed", 0), "open": running}  # fmt: skip
+        names = {"path": self.path, "title": self.title or self.path, "kind": self.kind}
+        counts = {"done": done, "total": total, "failed": states.get("failed", 0), "open": running}
+        return {**names, "changed": self.changed, **counts}
 
 
 @dataclass(frozen=True)
@@ -109,13 +112,29 @@ def entry_of(root: Path, folder: Path) -> Entry | None:
         except OSError:
             continue
         if kind == "run":
-            return Entry(path, kind, changed, {"done": 1})
+            return Entry(path, kind, changed, {"done": 1}, title=_title(file, changed))
         records = _records(file)
         states = Counter(str(one.get("state", "done")) for one in records)
         done = (str(one.get("dir") or "") for one in records if one.get("state", "done") == "done")
         points = tuple(f"{path}/{place}" for place in done if place and is_text(place))
-        return Entry(path, kind, changed, dict(states), points[:MOST_POINTS])
+        title = _title(folder / SCENARIO_FILE, changed)
+        if not title and points:
+            title = _title(root / points[0] / MANIFEST_FILE, changed)
+        return Entry(path, kind, changed, dict(states), points[:MOST_POINTS], title)
     return None
+
+
+# The list is read every two seconds, and a title changes with its file alone.
+@lru_cache(maxsize=4 * MOST_ENTRIES)
+def _title(file: Path, _changed: float) -> str:
+    """Title of the scenario that a manifest or a sweep's scenario holds; empty without one."""
+    try:
+        found = parse_json(file, read_text(file, MOST_BYTES))
+    except (OSError, ResultsError):
+        return ""
+    scenario = found.get("scenario", found) if isinstance(found, dict) else {}
+    title = scenario.get("title") if isinstance(scenario, dict) else None
+    return title if isinstance(title, str) and is_text(title) else ""
 
 
 def _records(file: Path) -> list[Mapping[str, Any]]:

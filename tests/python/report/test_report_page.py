@@ -189,9 +189,12 @@ def test_the_model_is_evaluated_for_the_scenario_s_own_table(tmp_path: Path) -> 
     assert curve.y[0] == pytest.approx(amrt_gains(2e9 * 100e-6 / 8 / 1500, 0.25, 1e6 / 1500, 0.0)["u_gain_earliest"])
 
 
-def test_claims_come_first_with_verdicts_counted(pages: dict[str, Page]) -> None:
+def test_the_figure_comes_first_and_then_one_strip_of_counts(pages: dict[str, Page]) -> None:
     text = pages["parking"].text.replace("\u00a0", " ")
-    assert text.index('id="claims"') < text.index("<figure")
+    places = [text.index(part) for part in ("<figure", 'id="claims"', "<table", 'class="notes"', 'id="topology"')]
+    assert places == sorted(places)
+    strip = text[text.index('<details class="strip">') :]
+    assert strip.index("</summary>") < strip.index("<table")
     for claim in CLAIMS:
         assert text.count(str(claim["id"])) >= 1
         assert str(claim["reason"]) in text

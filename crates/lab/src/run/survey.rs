@@ -93,7 +93,7 @@ impl Scenario {
         }
         let (mut stride, mut chosen) = (1, vec![0]);
         // The last key changes fastest.
-        let counts = self.plan.axes.iter().map(|axis| axis.values.len()).rev();
+        let counts = self.plan.sizes().into_iter().rev();
         for count in counts.chain([self.plan.variants.len().max(1)]) {
             chosen.extend((1..count).map(|value| value * stride));
             stride *= count;

@@ -391,7 +391,7 @@ fn read_setup(
         credits: OnceLock::new(),
     };
     // Names of links are made from the network itself: not before it is known to fit.
-    setup.check_memory()?;
+    super::steady::settle(&mut setup, table.get("warmup").is_some())?;
     check_paths(&setup)?;
     check_external(&setup)?;
     read_links(table, &mut setup)?;

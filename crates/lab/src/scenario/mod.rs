@@ -10,6 +10,7 @@ pub mod path;
 pub mod plan;
 pub mod run_length;
 pub mod sample;
+mod steady;
 mod tuning;
 mod work;
 

@@ -41,6 +41,8 @@ pub struct Plan {
     pub variants: Arc<[Changes]>,
     /// Axes in the order written; the last changes fastest.
     pub axes: Arc<[Axis]>,
+    /// Positions of the axes that change together, in groups; every axis is in one.
+    groups: Arc<[Vec<usize>]>,
     /// Seeds, at least one.
     pub seeds: Seeds,
 }
@@ -150,7 +152,8 @@ fn changes(root: &Table, key: &str) -> Result<Vec<Changes>, ScenarioError> {
 /// Reads `[sweep]` and `[variants]`.
 pub fn read(root: &Table, table: Option<&Reader<'_>>, seed: u64) -> Result<Plan, ScenarioError> {
     let variants = changes(root, "variants")?.into();
-    let mut plan = Plan { variants, axes: Arc::default(), seeds: Seeds::Counted { first: seed, count: 1 } };
+    let seeds = Seeds::Counted { first: seed, count: 1 };
+    let mut plan = Plan { variants, axes: Arc::default(), groups: Arc::default(), seeds };
     let Some(table) = table else { return Ok(plan) };
     // A list of seeds is one by either name.
     let (seeds, seed_list) = (table.get("seeds"), table.get("seed"));
@@ -176,7 +179,12 @@ pub fn read(root: &Table, table: Option<&Reader<'_>>, seed: u64) -> Result<Plan,
         }
         refuse_repeats(name, &item)?;
     }
+    let zip = table.get("zip");
     let mut axes = Vec::new();
+    let mut zipped = rustc_hash::FxHashSet::default();
+    if let Some(item) = &zip {
+        zipped.extend(zip_lists(item)?.iter().flatten().map(|(key, _)| key.clone()));
+    }
     for (entry, item) in table.rest() {
         let quoted = |error: ScenarioError| match item.value() {
             Value::Table(_) => error.help(format!(
@@ -189,20 +197,95 @@ pub fn read(root: &Table, table: Option<&Reader<'_>>, seed: u64) -> Result<Plan,
         if values.is_empty() {
             return Err(item.range("at least one value", "an empty list"));
         }
-        refuse_repeats(&entry.key, &item)?;
+        if !zipped.contains(&entry.key) {
+            refuse_repeats(&entry.key, &item)?;
+        }
         let Value::List(nodes) = item.value() else { continue };
         let one = |node| Override { path: entry.key.clone(), path_at: entry.key_at.clone(), node };
         axes.push(Axis { key: entry.key.clone(), values: nodes.iter().cloned().map(one).collect() });
     }
+    plan.groups = groups(&axes, zip.as_ref())?.into();
     plan.axes = axes.into();
-    let points =
-        plan.axes.iter().map(|a| a.values.len()).chain([plan.seeds.count(), plan.variants.len().max(1)]);
+    let points = plan.sizes().into_iter().chain([plan.seeds.count(), plan.variants.len().max(1)]);
     // Saturating: the product of a few long lists overflows.
     if points.fold(1, usize::saturating_mul) > MOST_POINTS {
         let problem = Problem::Contradiction(format!("the sweep has more than {MOST_POINTS} points"));
         return Err(ScenarioError::new(problem, table.at()));
     }
     Ok(plan)
+}
+
+/// The lists of keys that `zip` names, each key with its item: a list of keys, or a list of such lists.
+fn zip_lists<'a>(item: &Item<'a>) -> Result<Vec<Vec<(String, Item<'a>)>>, ScenarioError> {
+    let keys = |items: Vec<Item<'a>>| {
+        items
+            .into_iter()
+            .map(|one| Ok((one.text()?.to_string(), one)))
+            .collect::<Result<Vec<_>, ScenarioError>>()
+    };
+    let items = item.list()?;
+    if items.iter().any(|one| matches!(one.value(), Value::List(_))) {
+        return items.iter().map(|one| keys(one.list()?)).collect();
+    }
+    Ok(vec![keys(items)?])
+}
+
+/// The axes in groups that change together: those that `zip` names, and each other axis by itself.
+fn groups(axes: &[Axis], zip: Option<&Item<'_>>) -> Result<Vec<Vec<usize>>, ScenarioError> {
+    let mut together: Vec<Vec<usize>> = Vec::new();
+    for named in zip.map(zip_lists).transpose()?.unwrap_or_default() {
+        let mut group: Vec<usize> = Vec::new();
+        for (key, item) in named {
+            let Some(axis) = axes.iter().position(|axis| axis.key == key) else {
+                let error = item.fail(Problem::NoSuchName { what: "swept key", name: key.clone() });
+                return Err(
+                    error.maybe_help(names::suggestion(&key, axes.iter().map(|axis| axis.key.as_str())))
+                );
+            };
+            if group.contains(&axis) || together.iter().any(|other| other.contains(&axis)) {
+                return Err(item.fail(Problem::Contradiction(format!("`zip` names `{key}` twice"))));
+            }
+            if let Some(&first) = group.first()
+                && axes[first].values.len() != axes[axis].values.len()
+            {
+                let (a, b) = (&axes[first], &axes[axis]);
+                let text = format!(
+                    "`{}` has {} values and `{}` has {}",
+                    a.key,
+                    a.values.len(),
+                    b.key,
+                    b.values.len()
+                );
+                return Err(item
+                    .fail(Problem::Contradiction(text))
+                    .help("keys that are zipped change together, and have a value each at every point"));
+            }
+            group.push(axis);
+        }
+        if !group.is_empty() {
+            refuse_equal(axes, &group, zip)?;
+            group.sort_unstable();
+            together.push(group);
+        }
+    }
+    let single = (0..axes.len()).filter(|axis| !together.iter().any(|group| group.contains(axis)));
+    together.extend(single.map(|axis| vec![axis]).collect::<Vec<_>>());
+    together.sort_unstable_by_key(|group| group[0]);
+    Ok(together)
+}
+
+/// Two points that differ in no zipped value would be one run counted twice.
+fn refuse_equal(axes: &[Axis], group: &[usize], zip: Option<&Item<'_>>) -> Result<(), ScenarioError> {
+    let mut seen = rustc_hash::FxHashSet::default();
+    for place in 0..axes[group[0]].values.len() {
+        let values: Vec<String> =
+            group.iter().map(|&axis| identity(&axes[axis].values[place].node.value)).collect();
+        if let (false, Some(item)) = (seen.insert(values), zip) {
+            let text = format!("values {} of the zipped keys are those of an earlier place", place + 1);
+            return Err(item.fail(Problem::Contradiction(text)));
+        }
+    }
+    Ok(())
 }
 
 /// The key that stands for itself and the first of each table in it, as it is written without quotes.
@@ -247,8 +330,13 @@ fn identity(value: &Value) -> String {
 impl Plan {
     /// Number of combinations of variant, values and seed.
     pub fn count(&self) -> usize {
-        let axes: usize = self.axes.iter().map(|axis| axis.values.len()).product();
+        let axes: usize = self.sizes().into_iter().product();
         axes * self.variants.len().max(1) * self.seeds.count()
+    }
+
+    /// Number of values of each group of axes that change together.
+    pub(crate) fn sizes(&self) -> Vec<usize> {
+        self.groups.iter().map(|group| self.axes[group[0]].values.len()).collect()
     }
 
     /// Every combination of variant, values and seed.
@@ -264,13 +352,15 @@ impl Plan {
 
     fn point(&self, position: usize, transport: &str, short: &[String]) -> Point {
         let (mut rest, seed) = (position / self.seeds.count(), self.seeds.nth(position % self.seeds.count()));
-        let mut values: Vec<&Override> = Vec::with_capacity(self.axes.len());
-        // The last axis changes fastest, so that its digit is the lowest.
-        for axis in self.axes.iter().rev() {
-            values.push(&axis.values[rest % axis.values.len()]);
-            rest /= axis.values.len();
+        let mut places = vec![0; self.axes.len()];
+        // The last group of axes changes fastest, so that its digit is the lowest.
+        for group in self.groups.iter().rev() {
+            let count = self.axes[group[0]].values.len();
+            group.iter().for_each(|&axis| places[axis] = rest % count);
+            rest /= count;
         }
-        values.reverse();
+        let values: Vec<&Override> =
+            self.axes.iter().zip(&places).map(|(axis, &place)| &axis.values[place]).collect();
         let variant = self.variants.get(rest);
         let name = variant.map_or(transport, |variant| &variant.name);
         let source = Source::new("[sweep] seeds", format!("seed={seed}"));

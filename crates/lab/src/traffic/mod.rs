@@ -130,6 +130,16 @@ pub trait Pattern: Debug + Send + Sync {
         self.random_arrivals().is_none()
     }
 
+    /// True if its arrivals last until the network is in a steady state.
+    fn is_steady(&self) -> bool {
+        false
+    }
+
+    /// Such a pattern with arrivals for so many seconds, and the number of its flows; `None` for any other.
+    fn lasting(&self, _: f64) -> Option<(Arc<dyn Pattern>, u64)> {
+        None
+    }
+
     /// Roughly how many flows it makes, before they are made.
     fn expected_flows(&self, hosts: u32) -> f64;
 
@@ -445,6 +455,14 @@ pub(crate) fn read(item: &Item<'_>, context: &Context<'_>) -> Result<Entry, Scen
 }
 
 impl Entry {
+    /// The entry with arrivals for so many seconds, if it leaves their length to the network.
+    pub(crate) fn lasting(&self, seconds: f64) -> Option<Entry> {
+        let (pattern, flows) = self.pattern.lasting(seconds)?;
+        let mut entry = Entry { pattern, ..self.clone() };
+        entry.resolved["flows"] = flows.into();
+        Some(entry)
+    }
+
     /// Every key with its value.
     pub fn to_json(&self) -> Json {
         self.resolved.clone()

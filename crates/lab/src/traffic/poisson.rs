@@ -6,18 +6,26 @@ use super::load::{self, Capacity, NominalLoad, Racks, Reference};
 use super::reading::{Resolved, check_reachable, element, host_set, hosts_json, object, start};
 use super::sizes::{self, MessageSizes};
 use super::{Common, Context, Declared, Making, Pattern, PatternInfo, RandomArrivals};
-use crate::text::{Item, Problem, Reader, ScenarioError};
+use crate::text::{Item, Problem, Reader, ScenarioError, Value};
 use crate::workload::random::{Purpose, Stream};
 use crate::workload::{Cdf, library};
 use headway_units::Time;
 use serde_json::{Value as Json, json};
+use std::sync::Arc;
 
 /// End of arrivals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Until {
     Flows(u64),
     Time(Time),
+    /// As long as the network needs to reach a steady state, which only the whole scenario knows.
+    Steady,
 }
+
+/// The word for arrivals that last until the network is in a steady state and was measured there.
+const STEADY: &str = "steady";
+/// More messages than anybody simulates.
+const MOST_FLOWS: u64 = 1_000_000_000;
 
 /// One global Poisson process; every arrival draws a size, a source, and a destination.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,7 +96,12 @@ impl Declared for Poisson {
                 "all hosts",
                 "the receivers, with `senders`; a count means the hosts after the last sender",
             ),
-            key("flows", Takes::Count, "or `duration`", "end of the arrivals"),
+            key(
+                "flows",
+                Takes::CountOrWord(&[STEADY]),
+                "or `duration`",
+                "end of the arrivals; `steady`: seven relaxation times, of which `warmup` leaves out two unless it is set",
+            ),
             key("duration", Takes::Duration, "or `flows`", "end of the arrivals"),
             START,
         ],
@@ -198,6 +211,8 @@ impl Pattern for Poisson {
             let over = match self.until {
                 Until::Flows(n) => index >= n,
                 Until::Time(length) => now >= self.start.saturating_add(length),
+                // It has a number by the time that anything is made.
+                Until::Steady => true,
             };
             if over {
                 break;
@@ -218,6 +233,7 @@ impl Pattern for Poisson {
         match self.until {
             Until::Flows(n) => n as f64,
             Until::Time(t) => t.0 as f64 / self.mean_gap_ps,
+            Until::Steady => 1.0,
         }
     }
 
@@ -227,6 +243,18 @@ impl Pattern for Poisson {
 
     fn is_spread(&self) -> bool {
         true
+    }
+
+    fn lasting(&self, seconds: f64) -> Option<(Arc<dyn Pattern>, u64)> {
+        if self.until != Until::Steady {
+            return None;
+        }
+        let flows = (seconds * 1e12 / self.mean_gap_ps).ceil().max(1.0) as u64;
+        Some((Arc::new(Poisson { until: Until::Flows(flows), ..self.clone() }), flows))
+    }
+
+    fn is_steady(&self) -> bool {
+        self.until == Until::Steady
     }
 
     fn warning(&self) -> Option<String> {
@@ -351,7 +379,10 @@ fn read_between(table: &Reader<'_>, context: &Context<'_>) -> Result<Pairs, Scen
 
 fn read_until(table: &Reader<'_>) -> Result<Until, ScenarioError> {
     match (table.get("flows"), table.get("duration")) {
-        (Some(item), None) => item.int(1, 1_000_000_000).map(Until::Flows),
+        (Some(item), None) if matches!(item.value(), Value::Text(_)) => {
+            item.choice(&[STEADY]).map(|_| Until::Steady)
+        }
+        (Some(item), None) => item.int(1, MOST_FLOWS).map(Until::Flows),
         (None, Some(item)) => item.period().map(Until::Time),
         (Some(item), Some(_)) => {
             let text = "`flows` and `duration` both say when arrivals end".to_string();
@@ -359,7 +390,8 @@ fn read_until(table: &Reader<'_>) -> Result<Until, ScenarioError> {
         }
         (None, None) => {
             let problem = Problem::MissingKey { key: "flows".into(), table: table.name() };
-            Err(ScenarioError::new(problem, table.at()).help("say `flows = 1000`, or `duration = \"10 ms\"`"))
+            Err(ScenarioError::new(problem, table.at())
+                .help("say `flows = 1000`, `flows = \"steady\"`, or `duration = \"10 ms\"`"))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Length of random arrivals for a steady state: warnings before a run, and after it.
 
-use crate::common::{LEAF_SPINE, SMALL, good, run};
+use crate::common::{LEAF_SPINE, SMALL, good, load, run};
 use headway_lab::scenario::run_length::RunLength;
 
 /// Messages of one full packet, 1538 bytes on the wire, at the hosts' links of 10 Gb/s.
@@ -27,6 +27,14 @@ fn length(text: &str, sets: &[&str]) -> RunLength {
     let scenario = good(text, sets);
     let setup = scenario.setup().expect("something to run");
     setup.run_length().expect("random arrivals")
+}
+
+#[track_caller]
+fn bad(text: &str, sets: &[&str]) -> String {
+    match load(text, sets) {
+        Ok(_) => panic!("it is taken"),
+        Err(error) => error.render(),
+    }
 }
 
 fn near(found: f64, expected: f64) {
@@ -129,4 +137,77 @@ fn the_halves_are_those_of_the_flows_that_are_measured() {
     let few = run(&good(PACKETS, &["traffic.0.flows=99"]));
     assert!(few.summary["slowdown_mean_early"].is_null() && few.summary["slowdown_mean_late"].is_null());
     assert!(run(&good(SMALL, &[])).summary.get("slowdown_mean_early").is_none(), "nothing is random there");
+}
+
+#[test]
+fn steady_arrivals_last_as_long_as_their_load_asks() {
+    let steady = PACKETS.replace("flows = 1000", "flows = \"steady\"");
+    for load in [0.3, 0.5, 0.8] {
+        let sets = [format!("traffic.0.load={load}")];
+        let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+        let scenario = good(&steady, &sets);
+        let setup = scenario.setup().expect("a run");
+        let found = setup.run_length().expect("random arrivals");
+        let (warmup, arrivals) = found.advice().expect("a steady state");
+        let flows = setup.traffic[0].expected_flows(4);
+        assert!((flows - found.per_second * arrivals).abs() <= 1.0, "{flows} flows at {load}");
+        near(setup.warmup.as_secs_f64(), warmup);
+        let resolved = scenario.resolved_json();
+        assert_eq!(resolved["traffic"][0]["flows"].as_f64(), Some(flows));
+        // What is settled is what may be written: both are one run.
+        let written = PACKETS.replace("flows = 1000", &format!("flows = {flows}"));
+        let warm = format!("warmup=\"{}\"", setup.warmup);
+        let twin = good(&written, &[&warm, &format!("traffic.0.load={load}")]);
+        assert_eq!(twin.digest(), scenario.digest());
+    }
+}
+
+#[test]
+fn a_written_warm_up_is_kept_before_steady_arrivals() {
+    let steady = PACKETS.replace("flows = 1000", "flows = \"steady\"");
+    let scenario = good(&steady, &["warmup=\"1 ms\""]);
+    let setup = scenario.setup().expect("a run");
+    assert_eq!(setup.warmup, headway_units::Time::ms(1));
+    let relaxation = 4.0 * SERVICE;
+    let flows = setup.traffic[0].expected_flows(4);
+    assert!((flows - 4.0 * 0.5 / SERVICE * (1e-3 + 5.0 * relaxation)).abs() <= 1.0, "{flows}");
+}
+
+#[test]
+fn without_a_steady_state_steady_arrivals_are_refused() {
+    let steady = PACKETS.replace("flows = 1000", "flows = \"steady\"");
+    for (set, words) in [
+        ("traffic.0.load=1.0", "there is no steady state"),
+        ("stop=\"1 us\"", "longer than `stop`"),
+        ("traffic.0.flows=\"steadi\"", "steady"),
+    ] {
+        let told = bad(&steady, &[set]);
+        assert!(told.contains(words), "{set}: {told}");
+    }
+}
+
+#[test]
+fn zipped_keys_change_together() {
+    let sweep = "[sweep]\nzip = [\"traffic.0.load\", \"traffic.0.flows\"]\n\"traffic.0.load\" = [0.3, 0.5]\n\
+        \"fabric.buffer\" = [\"64 packets\", \"128 packets\"]\n\"traffic.0.flows\" = [10, 10]\n";
+    let scenario = good(&format!("{PACKETS}\n{sweep}"), &[]);
+    let points = scenario.points().expect("good points");
+    let labels: Vec<&str> = points.iter().map(|point| point.label.as_str()).collect();
+    let of = |load, buffer| format!("dctcp,load={load},buffer={buffer} packets,flows=10,seed=1");
+    assert_eq!(labels, [of(0.3, 64), of(0.3, 128), of(0.5, 64), of(0.5, 128)]);
+    for (zip, words) in [
+        ("[\"traffic.0.load\", \"fabric.bufer\"]", "fabric.buffer"),
+        ("[\"traffic.0.load\", \"traffic.0.load\"]", "twice"),
+        ("3", "list"),
+    ] {
+        let text =
+            sweep.replace("[\"traffic.0.load\", \"traffic.0.flows\"]", zip).replace("[10, 10]", "[10, 20]");
+        let told = bad(&format!("{PACKETS}\n{text}"), &[]);
+        assert!(told.contains(words), "{zip}: {told}");
+    }
+    let uneven = sweep.replace("[10, 10]", "[10, 20, 30]");
+    let told = bad(&format!("{PACKETS}\n{uneven}"), &[]);
+    assert!(told.contains("has 2 values and `traffic.0.flows` has 3"), "{told}");
+    let equal = sweep.replace("[0.3, 0.5]", "[0.3, 0.3]");
+    assert!(bad(&format!("{PACKETS}\n{equal}"), &[]).contains("earlier place"));
 }

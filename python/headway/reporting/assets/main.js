@@ -38,6 +38,24 @@ function begin() {
   document.documentElement.dataset.ready = "";
 }
 
+// A table that is wider than the page says so: a thin bar at its foot is easily missed.
+function sayWide() {
+  document.querySelectorAll(".scroll").forEach((box) => {
+    const wide = box.scrollWidth > box.clientWidth + 4 && box.clientWidth > 0, before = box.previousElementSibling;
+    const told = before && before.classList.contains("sideways") ? before : null;
+    if (told) told.hidden = !wide;
+    else if (wide) {
+      const line = document.createElement("p");
+      line.className = "scrolls sideways";
+      line.textContent = "more columns to the right: scroll the table sideways →";
+      box.before(line);
+    }
+  });
+}
+addEventListener("resize", sayWide);
+document.addEventListener("toggle", sayWide, true);
+sayWide();
+
 const mode = document.getElementById("mode");
 if (mode) {
   mode.addEventListener("click", () => {

@@ -23,6 +23,8 @@ KINDS = (
     "numbers",
     "ratios",
     "fct_load",
+    "heat_map",
+    "frontier",
     "slowdown_size",
     "cdf",
     "causes",

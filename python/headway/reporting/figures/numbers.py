@@ -5,8 +5,8 @@ from __future__ import annotations
 from headway.data.statistics import Estimate, over_seeds
 from headway.data.units import display
 
-from ..distributions import tail_name
-from ..metrics import ends, metrics_of, number_of, owner, without
+from ..distributions import few_flows, tail_name
+from ..metrics import ends, metrics_of, number_of, of_enough, owner, without
 from ..picks import Pick, about, others
 from ..spec import Dot, DotPanel, DotRow, Figure
 from ..study import Facet, Study, short_axis, variant_key
@@ -21,7 +21,7 @@ USUAL = ("slowdown_mean", "slowdown_p99")
 def numbers(study: Study) -> Figure:
     """A panel a metric and facet, a row a variant."""
     figure_id, title = "numbers", "Numbers of each variant"
-    metrics = metrics_of(study, USUAL)
+    metrics = metrics_of(study, of_enough(study, USUAL))
     panels: list[DotPanel] = []
     more: list[DotPanel] = []
     for facet in study.facets:
@@ -31,7 +31,7 @@ def numbers(study: Study) -> Figure:
                 if panel.rows:
                     (panels if pick.is_first else more).append(panel)
     if not panels:
-        return Figure(figure_id, title, absent=study.unmeasured or "no run finished a flow")
+        return Figure(figure_id, title, absent=study.unmeasured or few_flows(study) or "no run finished a flow")
     seeds = len(study.seeds)
     if seeds > 1:
         caption = f"Dot: mean over {seeds} seeds; line: its 95 % confidence interval."

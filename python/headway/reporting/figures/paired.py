@@ -12,6 +12,7 @@ from headway.data.point import Point
 from headway.data.samples import Array, equal_count_edges
 from headway.data.statistics import Estimate, estimate
 
+from ..distributions import few_flows
 from ..picks import Pick, about, numbered, others, readable, runs_of, unread
 from ..spec import About, Axis, Curve, Figure, Panel, Reference
 from ..study import Facet, Study, short_axis, variant_key
@@ -47,6 +48,8 @@ def paired(study: Study) -> Figure:
     baseline = baseline_of(study)
     maker = _Maker(study)
     panels = maker.panels(baseline, Pick())
+    if not study.unmeasured and (few := few_flows(study)):
+        return Figure(FIGURE_ID, TITLE, absent=few)
     if not panels:
         return Figure(FIGURE_ID, TITLE, absent=_why_not(study, baseline))
     more: list[Panel] = []

@@ -7,8 +7,8 @@ from dataclasses import replace
 from headway.data.point import Point
 from headway.data.statistics import Ratio, ratio_over_seeds
 
-from ..distributions import tail_name
-from ..metrics import metrics_of, number_of, owner, without
+from ..distributions import few_flows, tail_name
+from ..metrics import metrics_of, number_of, of_enough, owner, without
 from ..picks import Pick, about, numbered, others, runs_of
 from ..spec import About, Curve, Dot, DotPanel, DotRow, Figure, Panel, Reference
 from ..study import Facet, Study, short_axis, variant_key
@@ -34,7 +34,9 @@ def ratios(study: Study) -> Figure:
     panels = maker.panels(first, Pick())
     if not panels:
         return Figure(
-            figure_id, title, absent=study.unmeasured or "no two variants have finished flows of the same seed"
+            figure_id,
+            title,
+            absent=study.unmeasured or few_flows(study) or "no two variants have finished flows of the same seed",
         )
     more = [panel for other in study.variants if other != first for panel in maker.panels(other, Pick())]
     for facet in study.facets:
@@ -64,7 +66,7 @@ class _Maker:
     def __init__(self, study: Study) -> None:
         self._study = study
         self._numbers = numbered(study)
-        self._metrics = metrics_of(study, USUAL)
+        self._metrics = metrics_of(study, of_enough(study, USUAL))
 
     def panels(self, baseline: str, pick: Pick) -> list[Panel | DotPanel]:
         """Those of all facets that have something to show."""
