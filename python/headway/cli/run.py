@@ -26,6 +26,7 @@ from headway.cli.progress import is_quiet, is_verbose, progress_options
 from headway.cli.sizes import ask, yes_option
 from headway.cli.terminal import Progress, Stop
 from headway.data import changes
+from headway.data.jobs import jobs_of, lines_of, path_lines
 from headway.data.run import Run
 from headway.data.sentences import in_columns, one_line, surprising, transport_lines
 from headway.data.units import quantity, size, wait
@@ -122,9 +123,14 @@ def run(
         echo(json.dumps(result.summary, indent=2, ensure_ascii=False))
     else:
         stored = "from the store: " if result.reused else ""
-        echo(f"{file.name}: {stored}{one_line(result.summary, result.manifest)}")
+        about = lines_of(result.summary)
+        for number, line in enumerate([*about, one_line(result.summary, result.manifest)]):
+            echo(f"{'' if line.startswith(' ') and number else f'{file.name}: '}{stored if not number else ''}{line}")
         for line in transport_lines(result.summary):
             echo(f"  {line}")
+        for _, job in jobs_of(result.summary) if is_verbose() else ():
+            for line in path_lines(job):
+                echo(line)
         for line in changes.said([scenario.resolved]):
             echo(f"  {line}")
         told = [*surprising(result.manifest.get("warnings", [])), *filter(None, [result.note])]

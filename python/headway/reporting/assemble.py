@@ -25,6 +25,9 @@ from .tables import (
     volume_tables,
 )
 
+# Figures that come first in a report about jobs.
+OF_JOBS = ("critical-path", "causes")
+
 
 @dataclass(frozen=True)
 class Report:
@@ -45,6 +48,7 @@ class Report:
     notes: tuple[str, ...]
     formulas: tuple[str, ...]
     jobs: tuple[Table, ...] = ()
+    volumes: tuple[Table, ...] = ()
 
     @property
     def summaries(self) -> tuple[Table, ...]:
@@ -76,7 +80,10 @@ def assemble(results: Results) -> Report:
     some = bool(study.points) and not results.is_model
     figures = _figures(study, runs=some)
     wanted, unknown = _wanted(results.report, [figure.id for figure in figures])
-    figures.sort(key=lambda figure: wanted.index(figure.id) if figure.id in wanted else len(wanted))
+    jobs = job_tables(study) if some else ()
+    # What the scenario asks for is first, then why a job took its time.
+    first = [*wanted, *(OF_JOBS if jobs else ())]
+    figures.sort(key=lambda figure: first.index(figure.id) if figure.id in first else len(first))
     return Report(
         results,
         study,
@@ -92,7 +99,8 @@ def assemble(results: Results) -> Report:
         unfinished_text(study) if some else "",
         tuple(notes(study)),
         tuple(ideal_formulas(study)),
-        (*job_tables(study), *volume_tables(study)) if some else (),
+        jobs,
+        volume_tables(study) if some else (),
     )
 
 
