@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-import headway
+import headway as package
 from headway.comparison.numbers import full_name
 from headway.data.jobs import MOST_LINKS, by_cause, lines_of, of_jobs, path_lines
 from headway.errors import NameNotFound
 from headway.reporting.assemble import assemble
 from headway.reporting.load import load
-from support import Answer, Headway
+from support import Answer
 
 RING = """
 [topology]
@@ -33,6 +34,15 @@ bytes = "800 kB"
 """
 
 
+Run = Callable[..., Answer]
+
+
+@pytest.fixture
+def command(headway: Run) -> Run:
+    """The command line; its name is that of the package here."""
+    return headway
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     """A scenario with one job and two variants."""
@@ -41,8 +51,8 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_run_begins_with_its_job(headway: Headway, file: Path) -> None:
-    lines = headway("run", str(file), "-v").stdout.splitlines()
+def test_a_run_begins_with_its_job(command: Run, file: Path) -> None:
+    lines = command("run", str(file), "-v").out.splitlines()
     assert lines[0].startswith("ring: allreduce (ring) of 800 kB over 8 ranks: ")
     assert all(word in lines[0] for word in ("algorithm bandwidth", "bus bandwidth", "times its bound", "last h"))
     assert lines[1].startswith("  critical path: ") and "sending" in lines[1] and "%" in lines[1]
@@ -51,24 +61,24 @@ def test_a_run_begins_with_its_job(headway: Headway, file: Path) -> None:
     assert len(lines) <= 4 + MOST_LINKS + 3, "less than a screen"
 
 
-def test_tables_and_comparisons_lead_with_jobs(headway: Headway, file: Path, tmp_path: Path) -> None:
+def test_tables_and_comparisons_lead_with_jobs(command: Run, file: Path, tmp_path: Path) -> None:
     out = str(tmp_path / "out")
-    head = next(line for line in headway("sweep", str(file), "--out", out).stdout.splitlines() if "variant" in line)
+    head = next(line for line in command("sweep", str(file), "--out", out).out.splitlines() if "variant" in line)
     columns = ["completion", "algorithm bw", "bus bw", "last behind", "flows done", "mean FCT"]
     assert sorted(columns, key=head.index) == columns
-    short, whole = (headway("compare", out, "--of", name) for name in ("bus_bandwidth", "jobs.0.bus_bandwidth_bps"))
-    assert short.stdout == whole.stdout
-    assert "job 0, bus bandwidth" in short.stdout
-    rows = headway("compare", out).stdout.splitlines()[2:]
+    short, whole = (command("compare", out, "--of", name) for name in ("bus_bandwidth", "jobs.0.bus_bandwidth_bps"))
+    assert short.out == whole.out
+    assert "job 0, bus bandwidth" in short.out
+    rows = command("compare", out).out.splitlines()[2:]
     assert "completion" in rows[0] and "mean FCT" not in rows[0]
-    paths: Answer = headway("compare", out, "--path", "--at", "tree")
-    assert "allreduce (double-binary-tree) of 800 kB over 8 ranks: critical path of" in paths.stdout
-    refused = headway("compare", out, "--path", "--causes", "--at", "tree", status=2)
-    assert "--path is of the jobs of a run" in refused.stderr
+    paths: Answer = command("compare", out, "--path", "--at", "tree")
+    assert "allreduce (double-binary-tree) of 800 kB over 8 ranks: critical path of" in paths.out
+    refused = command("compare", out, "--path", "--causes", "--at", "tree")
+    assert (refused.status, "--path is of the jobs of a run" in refused.err) == (2, True)
 
 
 def test_a_report_leads_with_jobs(file: Path, tmp_path: Path) -> None:
-    found = headway.sweep(file, tmp_path / "out")
+    found = package.sweep(file, tmp_path / "out")
     report = assemble(load(Path(str(found.directory))))
     assert [figure.id for figure in report.drawn][:2] == ["critical-path", "causes"]
     assert report.jobs[0].id == "jobs"

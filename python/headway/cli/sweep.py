@@ -34,7 +34,7 @@ from headway.data.sentences import one_line, surprising
 from headway.data.statistics import over_seeds
 from headway.data.steadiness import unsteady
 from headway.data.sweep import Sweep, read_sweep
-from headway.data.units import display, duration
+from headway.data.units import display, duration, wait
 from headway.loading import Threads
 from headway.names import ScenarioFile
 from headway.reporting.summaries import summary_label, summary_number, summary_value
@@ -113,6 +113,9 @@ def _print_numbers(results: Sweep) -> None:
         echo(f"{len(groups) - MOST_ROWS} more rows are in the report: headway report {results.directory}")
 
 
+# Share of a sweep, and seconds of it, after which the time left is known.
+TELLING_SHARE = 0.02
+TELLING_S = 1.0
 # Heads of the columns of a job, which are the first ones.
 SHORT_HEADS = {
     "completion_s": "completion",
@@ -293,9 +296,10 @@ class _Display:
         begun = self._ended + sum(self._fractions.values())
         worked = begun - self._reused
         note = f"{self._ended}/{self._total} points"
-        if worked > 0:
-            left_s = (time.monotonic() - self._began) * (self._total - begun) / worked
-            note += f", {duration(max(0.0, left_s))} left"
+        left = self._total - begun
+        if worked >= TELLING_SHARE * (worked + left) and time.monotonic() - self._began >= TELLING_S:
+            left_s = (time.monotonic() - self._began) * left / worked
+            note += f", about {wait(max(0.0, left_s))} left"
         self._bars.overall(self._name, begun / self._total, note)
 
 

@@ -205,9 +205,9 @@ def compare_variants(
     `median`, `p99` and `max` of completion times, as a list or as on the command line, `"p99,slowdown_p99"`. The
     default is `mean` and `p99`, and before them the median and the 99th percentile of calls, and completion,
     bandwidths and straggler of the first job, if there are any. `bus_bandwidth` is short for
-    `jobs.0.bus_bandwidth_bps`. `headway.catalogue("numbers")` has all. `baseline` is a variant; default: what `[report] baseline` names, else the
-    first. Each ratio is the geometric mean over the seeds that both variants have,
-    with Student's 95 % interval of the logarithms.
+    `jobs.0.bus_bandwidth_bps`. `headway.catalogue("numbers")` has all. `baseline` is a variant;
+    default: what `[report] baseline` names, else the first. Each ratio is the geometric mean over the seeds that both
+    variants have, with Student's 95 % interval of the logarithms.
 
     >>> print(headway.compare_variants("out/mine", of=["slowdown_p99"]))
     """

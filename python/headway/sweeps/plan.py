@@ -47,7 +47,8 @@ class State(enum.StrEnum):
 class Job:
     """A point that is to be run: what to load, and where its directory goes.
 
-    `threads` is how many cores its run is given; the results do not depend on it.
+    `threads` is how many cores its run is given, and `or_one` whether one of them makes it where that is as fast; the
+    results do not depend on it.
     """
 
     point: Point
@@ -57,6 +58,7 @@ class Job:
     memory_bytes: int
     directory: Path
     threads: int = 1
+    or_one: bool = False
 
     @property
     def label(self) -> str:
@@ -91,6 +93,7 @@ class Job:
             "scale": self.scale,
             "memory_bytes": self.memory_bytes,
             "threads": self.threads,
+            "or_one": self.or_one,
             "dir": str(self.directory),
         }
 
@@ -105,6 +108,7 @@ class Job:
             memory_bytes=value["memory_bytes"],
             directory=Path(value["dir"]),
             threads=value["threads"],
+            or_one=value["or_one"],
         )
 
     def identity(self) -> dict[str, Any]:

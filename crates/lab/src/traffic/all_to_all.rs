@@ -1,13 +1,13 @@
 //! Every rank sends something else to every other rank.
 
-use super::{Context, PatternInfo};
 use super::draw::Ground;
 use super::job::{
-    ALL_BYTES, Algorithm, COMPUTE, Collective, Extent, FIRST, PLACEMENT, Parts, RANKS, REPEAT, Ranks, Schedule,
-    too_few,
+    ALL_BYTES, Algorithm, COMPUTE, Collective, Extent, FIRST, PLACEMENT, Parts, RANKS, REPEAT, Ranks,
+    Schedule, too_few,
 };
 use super::keys::{START, Takes, key};
 use super::reading::{Resolved, object};
+use super::{Context, PatternInfo};
 use crate::text::{Problem, Reader, ScenarioError};
 use crate::workload::random::Stream;
 use serde_json::{Value as Json, json};

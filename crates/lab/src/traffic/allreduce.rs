@@ -1,6 +1,5 @@
 //! All ranks get the sum of the data of all.
 
-use super::{Context, PatternInfo};
 use super::draw::Ground;
 use super::job::{
     ALL_BYTES, Algorithm, CHANNELS, CHUNKS, COMPUTE, Collective, Extent, FIRST, NodeTrees, PLACEMENT, Parts,
@@ -8,6 +7,7 @@ use super::job::{
 };
 use super::keys::{START, Takes, key};
 use super::reading::{Resolved, object};
+use super::{Context, PatternInfo};
 use crate::text::{Problem, Reader, ScenarioError};
 use crate::workload::random::Stream;
 use serde_json::{Value as Json, json};

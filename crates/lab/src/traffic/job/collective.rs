@@ -218,7 +218,14 @@ impl<A: Algorithm> Pattern for Collective<A> {
         let ranks = self.ranks.count();
         let collective = Some((self.bytes, self.algorithm.bus_factor(ranks)));
         let algorithm = self.algorithm.name();
-        Some(JobInfo { ranks, iterations: self.repeat, collective, algorithm, owns_rounds: false, within: None })
+        Some(JobInfo {
+            ranks,
+            iterations: self.repeat,
+            collective,
+            algorithm,
+            owns_rounds: false,
+            within: None,
+        })
     }
 }
 

@@ -1,9 +1,9 @@
 //! A ring: each rank sends to the next one the data that it has received from the one before.
 
-use super::super::{Context, PatternInfo};
 use super::super::draw::Ground;
 use super::super::keys::{Key, START};
 use super::super::reading::{Resolved, object};
+use super::super::{Context, PatternInfo};
 use super::{
     ALL_BYTES, Algorithm, CHANNELS, CHUNKS, COMPUTE, Extent, FIRST, PLACEMENT, RANKS, REPEAT, Ranks,
     Schedule, chunk, count_of,
