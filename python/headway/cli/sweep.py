@@ -28,7 +28,7 @@ from headway.cli.terminal import Progress, Stop, print_table, print_warnings
 from headway.data.bounds import name_of
 from headway.data.earlier import earlier
 from headway.data.fairness import times_in, unlike_times
-from headway.data.jobs import of_jobs
+from headway.data.jobs import lines_of, of_jobs
 from headway.data.point import Point, by_place
 from headway.data.sentences import one_line, surprising
 from headway.data.statistics import over_seeds
@@ -264,7 +264,8 @@ class _Display:
             self._bars.note(f"warning: {result.note}", error=True)
         stopped = "stopped: " if result.interrupted else "from the store: " if result.reused else ""
         if (self._bars.live or is_verbose()) and not self._quiet:
-            line = one_line(result.summary, result.manifest)
+            jobs = [text for text in lines_of(result.summary) if not text.startswith(" ")][:1]
+            line = ", ".join((*jobs, one_line(result.summary, result.manifest)))
             self._bars.note(f"[{self._ended}/{self._total}] {point.label}: {stopped}{line}")
 
     def failed(self, point: Job, error: str) -> None:

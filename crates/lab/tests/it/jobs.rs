@@ -623,3 +623,15 @@ fn small_sums_go_over_trees_and_large_ones_round() {
     assert!(trees("16 kB") < ring("16 kB"));
     assert!(ring("16 MB") < trees("16 MB"));
 }
+
+/// Two nodes with eight NICs of 400 Gb/s each: a ring with a channel for each of them fills them all.
+#[test]
+fn a_large_sum_over_eight_rails_has_nearly_the_bandwidth_of_eight_nics() {
+    let text = RAIL.replace("nodes = 4\ngpus = 4", "nodes = 2\ngpus = 8");
+    let entry = "kind = \"allreduce\"\nbytes = \"256 MB\"\nchannels = 8\nchunks = 4";
+    let summary = run(&good(&format!("{text}\n[[traffic]]\n{entry}\n"), &[])).summary;
+    let rate = summary["jobs"][0]["bus_bandwidth_bps"].as_f64().expect("it is over");
+    let share = rate / (8.0 * 400e9);
+    assert!((0.95..1.0).contains(&share), "{share} of eight NICs");
+    assert_eq!(summary["jobs"][0]["algorithm"], "ring");
+}
