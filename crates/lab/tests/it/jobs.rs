@@ -572,9 +572,7 @@ fn what_is_handed_over_to_rails_fills_them_from_the_first_instant() {
     for packets in [3, 10, 60] {
         let part = packets * 4096;
         let entry = format!("kind = \"all-to-all\"\nalgorithm = \"pxn\"\nbytes = {}", 16 * part);
-        takes_on_rails(&entry, |idle| {
-            (idle.t(BETWEEN, part) + 11 * idle.s(BETWEEN, part), 16 * idle.a(400))
-        });
+        takes_on_rails(&entry, |idle| (idle.t(BETWEEN, part) + 11 * idle.s(BETWEEN, part), 16 * idle.a(400)));
     }
 }
 
