@@ -154,7 +154,12 @@ pub const LINKS: &[Field] = &[
         "rate",
         "rate as the scenario writes it, whatever it becomes during the run",
     ),
-    Field::new("rate_min_bps", Rate, "lowest rate", "the lowest that a `[[fault]]` gave it during the run; as `rate_bps` without one"),
+    Field::new(
+        "rate_min_bps",
+        Rate,
+        "lowest rate",
+        "the lowest that a `[[fault]]` gave it during the run; as `rate_bps` without one",
+    ),
     Field::new("rate_max_bps", Rate, "highest rate", "the highest, the same way"),
     Field::new(
         "busy_fraction",

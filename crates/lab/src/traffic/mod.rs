@@ -30,9 +30,7 @@ use crate::topology::{Named, Topology};
 use crate::workload::Cdf;
 use crate::workload::random::{Purpose, Stream};
 use draw::Ground;
-use headway_network::{
-    Cause, FlowSpec, Graph, GraphError, GraphStep, Network, Node, Routing, TransportSpec,
-};
+use headway_network::{Cause, FlowSpec, Graph, GraphError, GraphStep, Network, Node, Routing, TransportSpec};
 use headway_packet::Sizes;
 use headway_units::{Rate, Time};
 use reading::Resolved;
