@@ -11,7 +11,7 @@ const LEAST_HOPS: u64 = 10_000_000;
 /// Time that each number of threads is tried for, at least.
 const TRIED_FOR: Duration = Duration::from_millis(300);
 /// How much faster several threads have to be: the machine may be busier later.
-const WORTH: f64 = 1.1;
+const WORTH: f64 = 1.25;
 
 /// `threads`, or 1 where that many do not make the first windows faster. Results do not depend on it.
 pub(super) fn worth_while(scenario: &Scenario, resolved: &Resolved, room: u64, threads: usize) -> usize {
@@ -20,7 +20,9 @@ pub(super) fn worth_while(scenario: &Scenario, resolved: &Resolved, room: u64, t
     }
     let alone = events_per_second(resolved, room, 1);
     let together = events_per_second(resolved, room, threads);
-    if together > alone * WORTH { threads } else { 1 }
+    // Other work may have held up the first one.
+    let again = events_per_second(resolved, room, 1);
+    if together > alone.max(again) * WORTH { threads } else { 1 }
 }
 
 /// Speed of the first windows; 0 of a run that is refused, which is said when it is made.
