@@ -269,6 +269,7 @@ class Scenario:
         capture: str | None = None,
         capture_links: list[str] = ...,
         threads: int = 1,
+        or_one: bool = False,
     ) -> RunResult: ...
     def scaling_json(self, threads: list[int]) -> str: ...
 

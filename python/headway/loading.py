@@ -324,6 +324,7 @@ class Scenario:
         capture_links: Sequence[str] = (),
         stored: bool = True,
         threads: Threads = 1,
+        or_one: bool = False,
     ) -> Run:
         """Run it; with `out`, also write the run directory.
 
@@ -340,12 +341,14 @@ class Scenario:
         With `out`, a run that is in the store is taken from there, and one that is not is kept there, unless `stored`
         is false. One with a CSV table or a capture is made in any case. `Run.reused` says which it was.
 
-        `threads` share the run; `"auto"` is one for each core. Results are the same to the byte for any number.
+        `threads` share the run; `"auto"` is one for each core. With `"auto"` or `or_one` the first windows are
+        measured, and one thread makes the run where they are no slower on it. Results are the same to the byte for any
+        number.
 
         A run with a transport that is written in Python has one thread, and is never taken from the store or kept
         there. An exception in the transport ends the run with a `HeadwayError` that shows its traceback.
         """
-        count = thread_count(threads)
+        count, or_one = thread_count(threads), or_one or threads == "auto"
         if self.own_transports:
             if threads == "auto":
                 count = 1
@@ -357,14 +360,14 @@ class Scenario:
         if capture is not None:
             keep_inputs([Path(capture)], inputs_of(self.path, self.resolved))
         if out is None:
-            return Run(None, self._native.run(None, told, csv, file, list(capture_links), count))
+            return Run(None, self._native.run(None, told, csv, file, list(capture_links), count, or_one))
         inputs = inputs_of(self.path, self.resolved)
         prepare_run(out, self.digest, inputs=inputs, overwrite=overwrite)
         if stored and not csv and capture is None and store.has(self.digest):
             clear_run(Path(out))
             if store.take(self._native, Path(out)):
                 return Run(Path(out), reused=True)
-        run = Run(Path(out), self._native.run(str(out), told, csv, file, list(capture_links), count))
+        run = Run(Path(out), self._native.run(str(out), told, csv, file, list(capture_links), count, or_one))
         if stored and not run.interrupted:
             run.note = store.keep(self._native, Path(out), _headway.version())
         return run

@@ -14,9 +14,8 @@ from matplotlib.figure import Figure as Canvas
 import headway
 import headway as package
 from headway.building.parts import Sample
-from headway.comparison.causes import HEADS
 from headway.reporting.assemble import Report, assemble
-from headway.reporting.causes import CAUSES, cause_key
+from headway.reporting.causes import CAUSES, cause_key, label
 from headway.reporting.load import load
 from headway.reporting.spec import BarPanel, Figure
 from support import Answer
@@ -132,7 +131,7 @@ def test_links_tell_volumes_apart_by_entry(tmp_path: Path) -> None:
     # Each of four hosts sends 3/4 of its buffer twice, in packets with a header of 78 B, and acknowledges as much.
     jobs = [one["entries"][0]["bytes"] for one in told]
     assert all(600_000 < size < 700_000 for size in jobs), jobs
-    (table,) = (table for table in report_of(run).jobs if table.id == "volumes")
+    (table,) = report_of(run).volumes
     assert len(table.rows) == 16
     # It changes no event.
     other = asked(headway.sample(causes=True))
@@ -206,7 +205,7 @@ def test_a_comparison_tells_the_causes_of_all_flows_and_of_the_slowest(headway: 
     much = {cause: found.row("dctcp").shares[cause] for cause in CAUSES if found.row("dctcp").shares[cause] >= 0.1}
     assert much
     for cause, share in much.items():
-        assert any(line.startswith(f"  {HEADS[cause][0]}: ") and f"dctcp {100 * share:.0f} %" in line for line in lines)
+        assert any(line.startswith(f"  {label(cause)}: ") and f"dctcp {100 * share:.0f} %" in line for line in lines)
     assert str(found).splitlines()[1:] != [] and str(found).startswith(lines[0])
     document = json.loads(headway("compare", out, "--causes", "--json").out)
     assert document["rows"][1]["of"] == "slowest 1 %"

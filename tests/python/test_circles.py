@@ -343,7 +343,7 @@ def test_what_a_registry_hands_on_is_of_the_file(tmp_path: Path) -> None:
 
 
 # Crates that a crate names in these files only: the lab stands on the network, and runs the simulator in one room.
-ONLY_IN = {("lab", "headway_sim"): {"run.rs", "run/live.rs", "run/scaling.rs"}}
+ONLY_IN = {("lab", "headway_sim"): {"run.rs", "run/live.rs", "run/scaling.rs", "run/threads.rs"}}
 
 
 @pytest.mark.parametrize(("crate", "named_crate"), ONLY_IN)

@@ -198,6 +198,24 @@ fn own_discipline(
     Ok(discipline)
 }
 
+/// The links of a topology with ports that do nothing but send, before `[fabric]` is read.
+pub(crate) fn plain_fabric(topology: &Topology, sizes: Sizes, routing: Routing) -> FabricSpec {
+    FabricSpec {
+        discipline: String::new(),
+        params: Vec::new(),
+        buffer: Buffer { data: Limit::Packets(1), control: Limit::Packets(1) },
+        routing,
+        bonded: false,
+        altered: topology.altered.clone(),
+        sizes,
+        switch_latency: topology.switch_latency,
+        at: Vec::new(),
+        forwarding: headway_network::Forwarding::StoreAndForward,
+        host_queue: None,
+        pfc: None,
+    }
+}
+
 /// Reads `[fabric]`; without the table, everything has its default. `place` is where each transport is named.
 pub fn read(
     table: Option<&Reader<'_>>,
@@ -207,20 +225,7 @@ pub fn read(
     at: &Origin,
     place: &dyn Fn(usize) -> Origin,
 ) -> Result<FabricSpec, ScenarioError> {
-    let mut spec = FabricSpec {
-        discipline: String::new(),
-        params: Vec::new(),
-        buffer: Buffer { data: Limit::Packets(1), control: Limit::Packets(1) },
-        routing: own_routing(transports),
-        bonded: false,
-        altered: topology.altered.clone(),
-        sizes: Sizes::default(),
-        switch_latency: topology.switch_latency,
-        at: Vec::new(),
-        forwarding: headway_network::Forwarding::StoreAndForward,
-        host_queue: None,
-        pfc: None,
-    };
+    let mut spec = plain_fabric(topology, Sizes::default(), own_routing(transports));
     let multipath = |t: &TransportSpec| {
         headway_transport::registry::capabilities(&t.name).is_some_and(|declared| declared.multipath)
     };

@@ -4,6 +4,7 @@ mod live;
 mod rails;
 mod scaling;
 pub mod survey;
+mod threads;
 
 pub use headway_sim::{Machine, Maker, Rest};
 pub use live::{Desk, Live};
@@ -31,6 +32,10 @@ use std::time::{Duration, Instant};
 /// Interval at which progress is reported.
 const REPORT_EVERY: Duration = Duration::from_millis(200);
 
+/// Share of a run, and seconds of it, after which the time left is known: before, it is what a run takes to start.
+const TELLING_SHARE: f64 = 0.02;
+const TELLING_S: f64 = 1.0;
+
 /// Makes the machines of the scenario's foreign transports ([`crate::Foreign`]).
 pub trait Machines: Maker + Sync {
     /// True if one of them has failed: the run ends then, without results.
@@ -50,6 +55,8 @@ pub struct Options<'a> {
     pub capture: Option<Capture>,
     /// Threads that share the run; one without. The results do not depend on it.
     pub threads: Option<NonZeroUsize>,
+    /// True if one thread makes the run where its first windows are no slower on it.
+    pub or_one: bool,
     /// Makes the machines of transports that are in no registry, for a scenario that has any.
     pub machines: Option<&'a dyn Machines>,
 }
@@ -69,9 +76,9 @@ pub struct RunProgress {
     pub flows_done: u64,
     /// Number of flows in the whole run.
     pub flows_total: u64,
-    /// Share of the run that is over, by time or by flows, whichever is more.
+    /// Share of the run that is over, by time, by flows or by bytes, whichever is more.
     pub fraction: f64,
-    /// Wall-clock seconds left if it goes on like this; `None` at the beginning.
+    /// Wall-clock seconds left if it goes on like this; `None` until so much is over that this can be said.
     pub eta_s: Option<f64>,
 }
 
@@ -111,6 +118,10 @@ pub fn run_scenario(
     let capture_failed = Cell::new(false);
     let wish = options.capture.as_ref();
     let mut recorder = wish.map(|w| Recorder::start(w, &resolved.spec, &capture_failed)).transpose()?;
+    let mut threads = options.threads.map_or(1, NonZeroUsize::get);
+    if options.or_one && options.machines.is_none() {
+        threads = threads::worth_while(scenario, &resolved, setup.room()?, threads);
+    }
     let clock = Clock::start();
     // The first report comes at once: a run that is unwanted need not last a fifth of a second.
     let mut next = Duration::ZERO;
@@ -127,7 +138,6 @@ pub fn run_scenario(
         progress(&report(state, elapsed))
     };
     let tap = recorder.as_mut().map(|recorder| recorder as &mut dyn headway_network::Tap);
-    let threads = options.threads.map_or(1, NonZeroUsize::get);
     let maker = options.machines.map(|machines| machines as &dyn Maker);
     let around = headway_sim::Around { threads, room: setup.room()?, tap, maker, trial: None };
     let outcome = headway_sim::run_within(&resolved.spec, around, &mut watch);
@@ -169,7 +179,7 @@ pub fn write_results(
     let table = |made: Result<_, arrow_schema::ArrowError>| made.map_err(|e| LabError::Table(e.to_string()));
     let output = RunOutput {
         flows: table(tables::flows(resolved, &setup.stacks(), outcome))?,
-        links: table(tables::links(outcome))?,
+        links: table(tables::links(&resolved.spec.faults, outcome))?,
         series: table(tables::series(&resolved.names, outcome))?,
         graph: tables::graph(resolved, outcome).map_err(|e| LabError::Table(e.to_string()))?,
         summary,
@@ -185,8 +195,12 @@ fn report(state: &Progress, elapsed: Duration) -> RunProgress {
     let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
     let by_time = share(state.now.0 as f64, state.stop.0 as f64);
     let by_flows = share(state.flows_done as f64, state.flows_total as f64);
-    let fraction = by_time.max(by_flows).min(1.0);
+    let by_bytes = share(state.delivered as f64, state.offered as f64);
+    let fraction = by_time.max(by_flows).max(by_bytes).min(1.0);
     let wall = elapsed.as_secs_f64();
+    // Short flows end long before those that carry most bytes: their number says how far a run is, and not how long it takes.
+    let over = by_time.max(by_bytes).min(1.0);
+    let is_known = over >= TELLING_SHARE && wall >= TELLING_S;
     RunProgress {
         virtual_s: as_seconds(state.now),
         stop_s: as_seconds(state.stop),
@@ -195,7 +209,7 @@ fn report(state: &Progress, elapsed: Duration) -> RunProgress {
         flows_done: state.flows_done,
         flows_total: state.flows_total,
         fraction,
-        eta_s: (fraction > 0.0).then(|| wall * (1.0 - fraction) / fraction),
+        eta_s: is_known.then(|| wall * (1.0 - over) / over),
     }
 }
 
@@ -212,7 +226,8 @@ fn explain(error: RunError, scenario: &Scenario, resolved: &Resolved) -> LabErro
 /// Sentences with facts that a reader of the results should know.
 fn notes(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> Vec<String> {
     let mut found = shallow(setup, outcome);
-    found.extend(rails::idle(setup, outcome));
+    found.extend(rails::idle_nics(setup, outcome));
+    found.extend(rails::idle_uplinks(setup, outcome));
     let count = |state| outcome.flows.iter().filter(|r| r.state == state).count();
     for (state, what) in [
         (FlowState::Pending, "had not started when the run ended; they count as unfinished"),

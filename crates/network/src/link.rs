@@ -47,6 +47,15 @@ pub enum LinkChoice {
 }
 
 impl LinkChoice {
+    /// True if a link is in it.
+    pub fn has_link(&self, name: &str, from_switch: bool) -> bool {
+        match self {
+            LinkChoice::None => false,
+            LinkChoice::All => from_switch,
+            LinkChoice::Some(names) => names.iter().any(|one| one == name),
+        }
+    }
+
     /// True if a link may be in both, as far as names tell.
     pub(crate) fn meets(&self, other: &LinkChoice) -> bool {
         match (self, other) {

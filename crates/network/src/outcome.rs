@@ -295,6 +295,23 @@ pub struct Progress {
     pub flows_done: u64,
     /// Flows of the run.
     pub flows_total: u64,
+    /// Bytes that have arrived of some flows, which are spread evenly over all.
+    pub delivered: u64,
+    /// Bytes of these flows.
+    pub offered: u64,
+}
+
+impl Progress {
+    /// Progress of a run that is over.
+    pub const OVER: Progress = Progress {
+        now: Time::ZERO,
+        stop: Time::ZERO,
+        events: 0,
+        flows_done: 0,
+        flows_total: 0,
+        delivered: 0,
+        offered: 0,
+    };
 }
 
 /// Warning about flows whose connection was not open when they began; nothing if there are none.

@@ -297,8 +297,8 @@ impl PyScenario {
     /// Runs it. `progress` is called about five times a second and stops the run by returning False; an
     /// exception in it (and Ctrl-C) stops the run too, and is raised when the results until then have been written.
     /// `capture` is a pcapng file to write, `capture_links` the links to capture, all if there is none. `threads` share the
-    /// run, whose results do not depend on them.
-    #[pyo3(signature = (out = None, progress = None, csv = false, capture = None, capture_links = Vec::new(), threads = NonZeroUsize::MIN))]
+    /// run, whose results do not depend on them; with `or_one` its first windows are measured, and one thread makes it if it is as fast.
+    #[pyo3(signature = (out = None, progress = None, csv = false, capture = None, capture_links = Vec::new(), threads = NonZeroUsize::MIN, or_one = false))]
     #[allow(clippy::too_many_arguments, reason = "Python names each of them")]
     fn run(
         &self,
@@ -309,6 +309,7 @@ impl PyScenario {
         capture: Option<PathBuf>,
         capture_links: Vec<String>,
         threads: NonZeroUsize,
+        or_one: bool,
     ) -> PyResult<RunResult> {
         let capture = capture.map(|file| Capture { file, links: capture_links });
         let commit = COMMIT.map(str::to_string);
@@ -316,7 +317,7 @@ impl PyScenario {
         let machines = (!self.own.is_empty()).then_some(&makers as &dyn Machines);
         let format = ByPython::default();
         let out = out.as_deref().map(|path| Directory { path, format: &format });
-        let options = Options { out, csv, commit, capture, threads: Some(threads), machines };
+        let options = Options { out, csv, commit, capture, threads: Some(threads), or_one, machines };
         let mut raised: Option<PyErr> = None;
         let output = py.detach(|| {
             run_scenario(&self.inner, &options, &mut |report| {

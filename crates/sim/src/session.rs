@@ -81,8 +81,7 @@ impl Session {
 
     /// Progress of the run, and the digest of its events so far.
     pub fn progress(&self) -> (Progress, u64) {
-        let over = Progress { now: Time::ZERO, stop: Time::ZERO, events: 0, flows_done: 0, flows_total: 0 };
-        self.cell.with_dependent(|_, run| run.as_ref().map_or((over, 0), |run| run.progress()))
+        self.cell.with_dependent(|_, run| run.as_ref().map_or((Progress::OVER, 0), |run| run.progress()))
     }
 
     /// Its specification with all flows that were given, and their outcome.

@@ -246,6 +246,7 @@ impl Stage {
             events: 0,
             flows_done: heard.done.len() as u64,
             flows_total: job.slow.flows.len() as u64,
+            ..Progress::OVER
         }
     }
 

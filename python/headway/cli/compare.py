@@ -13,14 +13,16 @@ from headway.cli.terminal import print_notes, print_table
 from headway.comparison import (
     NUMBERS,
     WAYS,
-    check_number,
     compare_causes,
     compare_variants,
+    full_name,
     is_of_variants,
+    leading,
     lines,
+    summaries_of,
 )
 from headway.comparison import compare as find
-from headway.data.sentences import of_calls
+from headway.data.jobs import jobs_of, path_lines
 from headway.data.sweep import read_sweep
 from headway.errors import HeadwayError
 from headway.layout import MANIFEST_FILE, SWEEP_FILE
@@ -39,13 +41,10 @@ class Numbers(click.ParamType[tuple[str, ...]]):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> tuple[str, ...]:
-        names = tuple(part.strip() for part in str(value).split(","))
-        for name in names:
-            try:
-                check_number(name)
-            except HeadwayError as error:
-                self.fail(str(error), param, ctx)
-        return names
+        try:
+            return tuple(full_name(part.strip()) for part in str(value).split(","))
+        except HeadwayError as error:
+            self.fail(str(error), param, ctx)
 
 
 @click.command()
@@ -62,6 +61,7 @@ class Numbers(click.ParamType[tuple[str, ...]]):
 @click.option("--reference-at", metavar="POINT",
               help="Which point REFERENCE is, or RUN where none is named; default: --at.")  # fmt: skip
 @click.option("--causes", is_flag=True, help="Say of a sweep where the time of flows went, in place of numbers.")
+@click.option("--path", "as_path", is_flag=True, help="Print the critical path of each job, in place of numbers.")
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Override a key, if RUN is a scenario.")
 @click.option("--page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON and nothing else.")
@@ -78,6 +78,7 @@ def compare(
     at: str | None,
     reference_at: str | None,
     causes: bool,
+    as_path: bool,
     sets: tuple[str, ...],
     page: Path | None,
     as_json: bool,
@@ -99,18 +100,23 @@ def compare(
     headway compare out/mine --causes
         where the time of all and of the slowest flows of each variant
         went, if its runs sample causes
+    headway compare out/mine --path --at homa
+        the chain of messages and steps that bounds the end of each job
+        of a run, on less than a screen for each
     headway compare out/mine --at homa --reference-at dctcp
         two variants of one sweep, flow by flow; where it sweeps more,
         a point is a variant and its values, as homa,load=0.7
     """
     if as_csv and (as_json or causes or reference is not None or at is not None or not _has_variants(Path(run))):
         raise click.UsageError("--csv is of all variants of a sweep, without REFERENCE, --at, --causes and --json")
-    if causes:
+    if causes or as_path:
         alone: dict[str, object] = {"REFERENCE": reference, "--reference": column, "--match": match, "--page": page}
-        alone |= {"--at": at, "--reference-at": reference_at, "--set": sets or None}
+        alone |= {"--reference-at": reference_at, "--set": sets or None}
+        alone |= {"--causes": True if causes else None, "--json": as_json or None} if as_path else {"--at": at}
         if idle := [option for option, value in alone.items() if value is not None]:
-            raise click.UsageError(f"--causes is of all variants of a sweep, and `{idle[0]}` is not")
-        _tell_causes(Path(run), as_json=as_json)
+            subject = "--path is of the jobs of a run" if as_path else "--causes is of all variants of a sweep"
+            raise click.UsageError(f"{subject}, and `{idle[0]}` is not")
+        _tell_paths(run, at) if as_path else _tell_causes(Path(run), as_json=as_json)
         return 0
     if reference is None and at is None and _has_variants(Path(run)):
         given = {"--reference": column, "--match": match, "--page": page, "--set": sets or None}
@@ -118,10 +124,10 @@ def compare(
         if idle := [option for option, value in given.items() if value is not None]:
             text = f"{run} has several variants or values, and `{idle[0]}` is of the comparison of two"
             raise HeadwayError(f"{text}\n  help: name them, as --at homa --reference-at dctcp")
-        # What nobody chose begins with calls, where there are any.
+        # What nobody chose begins with calls and jobs, where there are any.
         usual = click.get_current_context().get_parameter_source("judged") is ParameterSource.DEFAULT
-        calls = of_calls(point.summary for point in read_sweep(run)) if usual else []
-        table = compare_variants(run, of=[*calls, *judged], baseline=reference_at)
+        first = leading(read_sweep(run)) if usual else []
+        table = compare_variants(run, of=[*first, *judged], baseline=reference_at)
         if as_json or as_csv:
             echo(table.to_csv() if as_csv else table.to_json(), nl=as_json)
             return 0
@@ -160,6 +166,19 @@ def _tell_causes(run: Path, *, as_json: bool) -> None:
     for sentence in found.sentences():
         echo(sentence)
     print_notes(found.notes)
+
+
+def _tell_paths(run: str, at: str | None) -> None:
+    """Print the critical paths of the jobs of a run, or of the points of a sweep."""
+    for name, summary in summaries_of(run, at):
+        jobs = jobs_of(summary)
+        if not jobs:
+            echo(f"{name}: no job, as no message waits for another")
+        for _, job in jobs:
+            first, *rest = path_lines(job)
+            echo(f"{name}: {first}")
+            for line in rest:
+                echo(line)
 
 
 def _has_variants(run: Path) -> bool:

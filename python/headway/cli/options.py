@@ -120,7 +120,7 @@ def threads_option(command: Command) -> Command:
         type=Parsed("threads", _threads),
         default=1,
         metavar="N|auto",
-        help="Threads that share a run; 'auto' takes idle cores. The results are the same for any number.",
+        help="Threads that share a run; 'auto' takes idle cores where they help. Results are the same for any number.",
     )(command)
 
 

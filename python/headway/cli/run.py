@@ -27,17 +27,19 @@ from headway.cli.progress import is_quiet, is_verbose, progress_options
 from headway.cli.sizes import ask, yes_option
 from headway.cli.terminal import Progress, Stop, print_notes
 from headway.data import changes
+from headway.data.jobs import jobs_of, lines_of, path_lines
 from headway.data.run import Run
 from headway.data.sentences import in_columns, one_line, surprising, transport_lines
-from headway.data.units import quantity, size, wait
+from headway.data.units import quantity, size
 from headway.loading import Scenario, Threads, thread_count
 from headway.names import ScenarioFile
+from headway.sweeps.forecast import expected_cost
 from headway.sweeps.pace import known, learn, run_expected, transport_of
 
 INTERRUPTED = 130
 OTHERWISE = f"; {store.VARIABLE}=off runs all"
-# Packet-hops from which on a run says beforehand how long it will take: minutes.
-LONG = 1e9
+# Seconds from which on a run says beforehand how long it will take.
+LONG_S = 2.0
 # Bytes of a capture for each packet-hop that is expected: the packet, and its share of control packets.
 CAPTURED_BYTES = 136
 
@@ -124,9 +126,14 @@ def run(
         echo(json.dumps(result.summary, indent=2, ensure_ascii=False))
     else:
         stored = "from the store: " if result.reused else ""
-        echo(f"{file.name}: {stored}{one_line(result.summary, result.manifest)}")
+        about = lines_of(result.summary)
+        for number, line in enumerate([*about, one_line(result.summary, result.manifest)]):
+            echo(f"{'' if line.startswith(' ') and number else f'{file.name}: '}{stored if not number else ''}{line}")
         for line in transport_lines(result.summary):
             echo(f"  {line}")
+        for _, job in jobs_of(result.summary) if is_verbose() else ():
+            for line in path_lines(job):
+                echo(line)
         for line in changes.said([scenario.resolved]):
             echo(f"  {line}")
         if result.reused and not is_quiet():
@@ -154,14 +161,10 @@ def expected_bytes(name: str, scenario: Scenario, out: Path | None, capture: Pat
 
 
 def ahead(name: str, scenario: Scenario) -> str:
-    """Expected duration of a run that takes minutes; empty for others."""
-    hops = float(scenario.native.expected_hops())
-    if hops < LONG:
-        return ""
-    expected = run_expected(known(), name, transport_of(scenario), hops)
-    low, likely, high = expected.seconds
-    doubt = "" if expected.measured else f" (a guess, between {wait(low)} and {wait(high)})"
-    return f"{name}: {quantity(hops)} packet-hops, about {wait(likely)} here{doubt}; it ends earlier at its `stop`"
+    """Expected duration and memory of a run that takes longer than a moment; empty for others."""
+    cost = expected_cost(name, scenario)
+    memory = size(scenario.estimate["memory_bytes"])
+    return f"{name}: {cost.text}, and {memory} of memory" if cost.seconds >= LONG_S else ""
 
 
 def _about(name: str, scenario: Scenario) -> str:

@@ -14,11 +14,12 @@ from headway.cli.sketch import links, sketch
 from headway.cli.terminal import print_effect, print_table
 from headway.data.changes import said
 from headway.data.steadiness import arrivals_line, start_up
-from headway.data.units import display, duration, quantity, size
+from headway.data.units import display, duration, size
 from headway.in_effect import DEFAULT, differences, given, in_effect, is_given, variants_of
 from headway.in_effect import keys as keys_of
 from headway.loading import Scenario
 from headway.names import ScenarioFile
+from headway.sweeps.forecast import expected_cost
 
 # Width if there is no terminal.
 WIDTH = 100
@@ -114,7 +115,7 @@ def _facts(scenario: Scenario) -> Iterator[str]:
         )
     yield from scenario.native.facts()
     yield from said([scenario.resolved])
-    yield f"about {quantity(scenario.native.expected_hops())} packet-hops a run"
+    yield f"a run: {expected_cost(scenario.name, scenario).text}"
     length = scenario.run_length
     if length is not None:
         yield arrivals_line(length)

@@ -29,12 +29,13 @@ from headway.cli.terminal import Progress, Stop, print_notes, print_table, print
 from headway.data.bounds import name_of
 from headway.data.earlier import earlier
 from headway.data.fairness import times_in, unlike_times
+from headway.data.jobs import lines_of, of_jobs
 from headway.data.point import Point, by_place
 from headway.data.sentences import one_line, surprising
 from headway.data.statistics import over_seeds
 from headway.data.steadiness import unsteady
 from headway.data.sweep import Sweep, read_sweep
-from headway.data.units import duration
+from headway.data.units import display, duration, wait
 from headway.loading import Threads
 from headway.names import ScenarioFile
 from headway.reporting.summaries import summary_label, summary_number, summary_value
@@ -99,8 +100,10 @@ def _print_numbers(results: Sweep) -> None:
     keys = list(dict.fromkeys(key for one in results for key in one.axes))
     # Each summary is a file: those of rows that are not shown are not read.
     shown = {_cells_of_place(own[0], keys): [one.run.summary for one in own] for own in groups[:MOST_ROWS]}
-    rows = [(*place, *_cells(summaries)) for place, summaries in shown.items()]
-    heads = ("variant", *keys, "runs", "flows done", "mean FCT", "p99 FCT", "drops")
+    of_first = of_jobs(one for summaries in shown.values() for one in summaries)
+    rows = [(*place, *_cells(summaries, of_first)) for place, summaries in shown.items()]
+    jobs = (SHORT_HEADS.get(name.split(".", 2)[2], name) for name in of_first)
+    heads = ("variant", *keys, "runs", *jobs, "flows done", "mean FCT", "p99 FCT", "drops")
     print_table(heads, rows)
     judged = {" ".join(place): summaries for place, summaries in shown.items()}
     of_shown = (point for own in groups[:MOST_ROWS] for point in own)
@@ -110,6 +113,16 @@ def _print_numbers(results: Sweep) -> None:
         echo(f"{len(groups) - MOST_ROWS} more rows are in the report: headway report {results.directory}")
 
 
+# Share of a sweep, and seconds of it, after which the time left is known.
+TELLING_SHARE = 0.02
+TELLING_S = 1.0
+# Heads of the columns of a job, which are the first ones.
+SHORT_HEADS = {
+    "completion_s": "completion",
+    "algorithm_bandwidth_bps": "algorithm bw",
+    "bus_bandwidth_bps": "bus bw",
+    "straggler.behind_s": "last behind",
+}
 # Numbers of the table as CSV.
 OF_CSV = ("flows_done", *NOT_DONE, "fct_mean_s", "fct_p50_s", "fct_p99_s", "fct_max_s", "slowdown_mean", "slowdown_p99",
           "drops", "queue_max_bytes")  # fmt: skip
@@ -118,10 +131,11 @@ OF_CSV = ("flows_done", *NOT_DONE, "fct_mean_s", "fct_p50_s", "fct_p99_s", "fct_
 def _csv(results: Sweep) -> str:
     """A row for each number at each place: its mean over seeds, with half of the 95 % interval."""
     keys = list(dict.fromkeys(key for one in results for key in one.axes))
+    names = (*of_jobs(one.summary for one in results), *OF_CSV)
     rows = []
     for own in by_place(results):
         place = (own[0].variant, *(own[0].axes.get(key) for key in keys))
-        for name in OF_CSV:
+        for name in names:
             if (found := over_seeds([summary_number(point, name) for point in own])) is not None:
                 unit = UNITS.get(summary_label(name)[1], "1")
                 rows.append((*place, name, unit, found.mean, found.half_width, found.count, name_of(found.mean)))
@@ -133,15 +147,19 @@ def _cells_of_place(point: Point, keys: Sequence[str]) -> tuple[str, ...]:
     return (point.variant, *(str(point.axes.get(key, "")) for key in keys))
 
 
-def _cells(summaries: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Numbers of the runs of one row."""
+def _cells(summaries: Sequence[Mapping[str, Any]], of_first: Sequence[str]) -> tuple[str, ...]:
+    """Numbers of the runs of one row, those of the first job in front."""
+    jobs = []
+    for name in of_first:
+        found = over_seeds([summary_value(one, name) for one in summaries])
+        jobs.append(display(summary_label(name)[1], found.mean) if found else "-")
     count = {key: sum(one.get(key) or 0 for one in summaries) for key in ("flows_done", *NOT_DONE)}
     times = []
     for key in ("fct_mean_s", "fct_p99_s"):
         found = over_seeds([summary_value(one, key) for one in summaries])
         times.append(duration(found.mean) if found else "-")
     drops = sum(one.get("drops") or 0 for one in summaries) / len(summaries)
-    return (str(len(summaries)), f"{count['flows_done']}/{sum(count.values())}", *times, f"{drops:.4g}")
+    return (str(len(summaries)), *jobs, f"{count['flows_done']}/{sum(count.values())}", *times, f"{drops:.4g}")
 
 
 def status(outcome: SweepOutcome) -> int:
@@ -251,7 +269,8 @@ class _Display:
             self._bars.note(f"warning: {result.note}", error=True)
         stopped = "stopped: " if result.interrupted else "from the store: " if result.reused else ""
         if (self._bars.live or is_verbose()) and not self._quiet:
-            line = one_line(result.summary, result.manifest)
+            jobs = [text for text in lines_of(result.summary) if not text.startswith(" ")][:1]
+            line = ", ".join((*jobs, one_line(result.summary, result.manifest)))
             self._bars.note(f"[{self._ended}/{self._total}] {point.label}: {stopped}{line}")
 
     def failed(self, point: Job, error: str) -> None:
@@ -283,9 +302,10 @@ class _Display:
         begun = self._ended + sum(self._fractions.values())
         worked = begun - self._reused
         note = f"{self._ended}/{self._total} points"
-        if worked > 0:
-            left_s = (time.monotonic() - self._began) * (self._total - begun) / worked
-            note += f", {duration(max(0.0, left_s))} left"
+        left = self._total - begun
+        if worked >= TELLING_SHARE * (worked + left) and time.monotonic() - self._began >= TELLING_S:
+            left_s = (time.monotonic() - self._began) * left / worked
+            note += f", about {wait(max(0.0, left_s))} left"
         self._bars.overall(self._name, begun / self._total, note)
 
 

@@ -21,7 +21,7 @@ from headway.cli.echo import echo, harmless
 from headway.cli.progress import is_quiet, is_verbose, style
 from headway.data.notes import brief
 from headway.data.sentences import by_kind, in_few_lines
-from headway.data.units import duration, quantity
+from headway.data.units import duration, quantity, wait
 from headway.in_effect import InEffect, table_of
 
 VERDICT_COLOURS = {
@@ -167,7 +167,7 @@ def progress_note(state: dict[str, Any]) -> str:
     if state.get("events_per_s"):
         parts.append(f"{quantity(state['events_per_s'])} events/s")
     if state.get("eta_s") is not None:
-        parts.append(f"{state['eta_s']:.0f} s left")
+        parts.append(f"about {wait(max(1.0, round(state['eta_s'])))} left")
     return ", ".join(parts)
 
 

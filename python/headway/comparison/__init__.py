@@ -15,12 +15,12 @@ from headway.loading import assignments
 
 from .causes import Causes, Shares, compare_causes
 from .neighbours import Far, Neighbour
-from .numbers import NUMBERS, Band, Ratio, bound, check_number, checked
+from .numbers import NUMBERS, Band, Ratio, bound, checked, full_name
 from .pairs import WAYS, pair
 from .result import Comparison, judged_names, lines
-from .sides import Sample, Side, of_own_list, of_reference, of_run
+from .sides import Sample, Side, of_own_list, of_reference, of_run, summaries_of
 from .until import noted_by_senders, until_sender
-from .variants import Row, Variants, compare_variants, is_of_variants
+from .variants import Row, Variants, compare_variants, is_of_variants, leading
 
 __all__ = [
     "NUMBERS",
@@ -35,12 +35,14 @@ __all__ = [
     "Shares",
     "Variants",
     "bound",
-    "check_number",
     "compare",
     "compare_causes",
     "compare_variants",
+    "full_name",
     "is_of_variants",
+    "leading",
     "lines",
+    "summaries_of",
 ]
 
 DEFAULT_BOUND = 0.03
@@ -75,8 +77,7 @@ def compare(
 
     >>> headway.compare("out/r", "theirs.csv", column="fct_us").ratio("p99").ratio.mean
     """
-    for name in of:
-        check_number(name)
+    of = [full_name(name) for name in of]
     if match is not None and match not in WAYS:
         raise NameNotFound("way to match flows", match, WAYS, f"there is {', '.join(WAYS)}")
     if until not in ("receiver", "sender"):

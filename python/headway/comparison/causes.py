@@ -15,7 +15,7 @@ from headway.data.sentences import as_html, in_columns
 from headway.data.sweep import Sweep, read_sweep
 from headway.data.units import duration
 from headway.errors import NameNotFound, ResultsError
-from headway.reporting.causes import CAUSES, sums, told
+from headway.reporting.causes import CAUSES, label, sums, told
 
 from .sides import place_of
 
@@ -27,14 +27,14 @@ ONE_IN = 100
 ALL, TAIL = "all", "slowest 1 %"
 # Smallest share that a sentence mentions.
 MUCH = 0.1
-# Short heads of columns, where the names of figures do not fit, and their meaning.
-HEADS = {
-    "host_s": ("host busy", "the sender's link carried other flows, or hosts took time"),
-    "wait_s": ("waiting", "the sender waited for its window, a permission or a turn"),
-    "serialise_s": ("sending", "bytes of the flow were put on links"),
-    "propagate_s": ("flight", "they were on links"),
-    "queue_s": ("queues", "they stood in queues of switches"),
-    "retransmit_s": ("resending", "data was sent again, or waited for that"),
+# Meaning of each cause, in a few words.
+MEANINGS = {
+    "host_s": "the sender's link carried other flows, or hosts took time",
+    "wait_s": "the sender waited for its window, a permission or a turn",
+    "serialise_s": "bytes of the flow were put on links",
+    "propagate_s": "they were on links",
+    "queue_s": "they stood in queues of switches",
+    "retransmit_s": "data was sent again, or waited for that",
 }
 
 
@@ -101,7 +101,7 @@ class Causes(Jsonable):
             "flows",
             "",
             "mean FCT",
-            *(HEADS[cause][0] for cause in CAUSES),
+            *map(label, CAUSES),
         ]
         return heads, [self._cells(row, placed=placed) for row in self.rows]
 
@@ -117,9 +117,8 @@ class Causes(Jsonable):
         for cause in CAUSES:
             much = [row for row in self.rows if row.of == TAIL and row.shares[cause] >= MUCH]
             if much:
-                head, meaning = HEADS[cause]
                 who = ", ".join(f"{row.called} {100 * row.shares[cause]:.0f} %" for row in much)
-                said.append(f"  {head}: {meaning} ({who})")
+                said.append(f"  {label(cause)}: {MEANINGS[cause]} ({who})")
         if said:
             said.insert(0, "a tenth or more of the time of the slowest flows:")
         return [*said, *(f"{name}: its runs do not sample causes" for name in self.without)]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from headway.data.later import np
 from headway.data.samples import Array
 from headway.data.statistics import Estimate, estimate, nearest_rank
+from headway.data.units import ENDINGS
 from headway.errors import HeadwayError, NameNotFound
 from headway.reporting.summaries import is_number, summary_names
 
@@ -54,12 +55,30 @@ class Band:
     close: float
 
 
-def check_number(name: str) -> None:
-    """Raise `NameNotFound` for a name that is not a number that can be compared."""
-    if name not in NUMBERS and not is_number(name):
-        known = (*NUMBERS, *summary_names())
-        hint = f"there is {', '.join(NUMBERS)}, what `headway list numbers` lists, and p99[<=64kB] or its like"
-        raise NameNotFound("number", str(name), known, hint)
+def full_name(name: str) -> str:
+    """The name of a number that can be compared, also from its short form.
+
+    The short form leaves out what comes before its last part, and its unit, as `bus_bandwidth`. Raises `NameNotFound`
+    for a name that is none.
+    """
+    if name in NUMBERS or is_number(name):
+        return name
+    ends = [one for one in summary_names() if name in _short_forms(one)]
+    nearest = min(map(_depth, ends), default=0)
+    if len(found := [one for one in ends if _depth(one) == nearest]) == 1:
+        return found[0]
+    known = (*NUMBERS, *summary_names())
+    hint = f"there is {', '.join(NUMBERS)}, what `headway list numbers` lists, and p99[<=64kB] or its like"
+    raise NameNotFound("number", str(name), known, f"it is short for {', '.join(ends)}" if ends else hint)
+
+
+def _short_forms(name: str) -> set[str]:
+    last = name.rsplit(".", 1)[-1]
+    return {last, *(last.removesuffix(end) for end in ENDINGS.values())}
+
+
+def _depth(name: str) -> int:
+    return name.count(".")
 
 
 def number(name: str, values: Array) -> float:

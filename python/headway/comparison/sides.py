@@ -95,6 +95,11 @@ def of_run(run: Any, *, at: str | None = None, sets: Sequence[str] = ()) -> Side
     return _of_directory(path, at)
 
 
+def summaries_of(run: str | Path, at: str | None = None) -> list[tuple[str, dict[str, Any]]]:
+    """The runs that a name stands for, as in `of_run`, and their summaries."""
+    return [(one.name, one.run.summary) for one in of_run(run, at=at).samples if one.run is not None]
+
+
 def _scenario(run: str | Path, sets: Sequence[str]) -> Scenario:
     """The scenario of a name that is not a directory; raises `ResultsError` if it is not a scenario either."""
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from headway.data.bounds import name_of, told
 from headway.data.earlier import earlier
 from headway.data.fairness import times_in, unlike_times
+from headway.data.jobs import of_jobs
 from headway.data.jsonable import Jsonable
 from headway.data.point import Point, by_place
 from headway.data.reader import of_results
@@ -23,7 +24,7 @@ from headway.reporting.chosen import too_few
 from headway.reporting.summaries import summary_label, summary_number
 from headway.reporting.values import UNITS, as_csv
 
-from .numbers import check_number
+from .numbers import full_name
 from .sides import place_of
 from .swept import key_of, over_axis
 
@@ -208,10 +209,11 @@ def compare_variants(
 
     `of` names numbers of summaries (`slowdown_p99`, `queue_max_bytes`) or of some flows (`p99[<=64kB]`), or `mean`,
     `median`, `p99` and `max` of completion times, as a list or as on the command line, `"p99,slowdown_p99"`. The
-    default is `mean` and `p99`, and before them the median and the 99th percentile of calls if there are any.
-    `headway.catalogue("numbers")` has all. `baseline` is a variant; default: what `[report] baseline` names, else the
-    first. Each ratio is the geometric mean over the seeds that both variants have,
-    with Student's 95 % interval of the logarithms.
+    default is `mean` and `p99`, and before them the median and the 99th percentile of calls, and completion,
+    bandwidths and straggler of the first job, if there are any. `bus_bandwidth` is short for
+    `jobs.0.bus_bandwidth_bps`. `headway.catalogue("numbers")` has all. `baseline` is a variant;
+    default: what `[report] baseline` names, else the first. Each ratio is the geometric mean over the seeds that both
+    variants have, with Student's 95 % interval of the logarithms.
 
     With `over`, or a baseline such as `load=0.3`, the values of that swept key are compared as variants are,
     `window=5` with `window=2`; so are those of the first swept key where there is one variant. The first value is the
@@ -232,11 +234,9 @@ def compare_variants(
     if baseline is not None and baseline not in names:
         raise NameNotFound("variant", baseline, names, f"{found.directory} has {', '.join(names)}")
     first = baseline or (_said(points, names) if axis is None else None) or names[0]
-    usual = [*of_calls(point.summary for point in points), *USUAL]
+    usual = [*leading(points), *USUAL]
     wanted = [name.strip() for name in of.split(",")] if isinstance(of, str) else of or usual
-    for name in wanted:
-        check_number(name)
-    numbers = tuple(OF_TIMES.get(name, name) for name in wanted)
+    numbers = tuple(OF_TIMES.get(name) or full_name(name) for name in wanted)
     groups = {(_axes(own[0]), own[0].variant): {point.seed: point for point in own} for own in by_place(points)}
     rows = [
         _row(variant, place, name, group, groups.get((place, first), {}))
@@ -259,6 +259,12 @@ def _warned(points: Sequence[Point]) -> Iterator[str]:
     said = ((point.label, text) for point in points for text in surprising(point.run.manifest))
     kinds = [kind for kind in by_kind(said) if len(kind.labels) < len(points)]
     yield from in_few_lines(kinds, len(points), "the `warnings` of each run's manifest.json")
+
+
+def leading(points: Iterable[Point]) -> list[str]:
+    """Names of the numbers that come before those of messages: of calls, and of jobs such as collectives."""
+    summaries = [point.summary for point in points]
+    return [*of_calls(summaries), *of_jobs(summaries)]
 
 
 def is_of_variants(path: Path) -> bool:

@@ -21,6 +21,19 @@ def said(scenarios: Iterable[Mapping[str, Any]]) -> list[str]:
     return list(found)
 
 
+def hurt_links(scenario: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Names of links that differ or have a fault, or of switches, each with a sentence; `*` is any characters."""
+    found = []
+    tables = [(link, f"{_values(link)} instead") for link in _tables(scenario.get("topology"), "link")]
+    tables += [(fault, sentence(fault) if span(fault) else _chances(fault)) for fault in _tables(scenario, "fault")]
+    for table, text in tables:
+        links, switches = table.get("links"), table.get("switches") or []
+        every = links == "all" or (links is None and not switches)
+        names = ["*"] if every else [*(links or []), *switches]
+        found += [(str(name), text) for name in names]
+    return found
+
+
 def faults(scenario: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Its `[[fault]]` tables."""
     return _tables(scenario, "fault")

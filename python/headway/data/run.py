@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from headway import _headway
 from headway.checksums import verify, verify_file
+from headway.data.jobs import lines_of
 from headway.data.reader import check_table, read_object, read_table
 from headway.data.sentences import one_line
 from headway.data.table import Table
@@ -205,7 +206,8 @@ class Run:
 
     def __repr__(self) -> str:
         where = f" in {self.directory}" if self.directory else ""
-        return f"<Run{where}: {one_line(self.summary)}>"
+        first = [line for line in lines_of(self.summary) if not line.startswith(" ")][:1]
+        return f"<Run{where}: {'; '.join((*first, one_line(self.summary)))}>"
 
     @property
     def plot(self) -> Plots:
@@ -221,7 +223,7 @@ class Run:
             for key, value in self.summary.items()
             if not isinstance(value, dict | list)
         )
-        said = html.escape(one_line(self.summary))
+        said = "<br>".join(html.escape(line.strip()) for line in (*lines_of(self.summary), one_line(self.summary)))
         table = f"<details><summary>all numbers</summary><table>{head}{rows}</table></details>"
         return artist().card(self, f"<p>{said}</p>{table}")
 

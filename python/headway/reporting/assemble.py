@@ -25,6 +25,9 @@ from .tables import (
     volume_tables,
 )
 
+# Figures that come first in a report about jobs.
+OF_JOBS = ("critical-path", "causes")
+
 
 @dataclass(frozen=True)
 class Report:
@@ -45,6 +48,7 @@ class Report:
     notes: tuple[str, ...]
     formulas: tuple[str, ...]
     jobs: tuple[Table, ...] = ()
+    volumes: tuple[Table, ...] = ()
 
     @property
     def summaries(self) -> tuple[Table, ...]:
@@ -82,7 +86,9 @@ def assemble(results: Results) -> Report:
     some = bool(study.points) and not results.is_model
     figures = _figures(study, runs=some)
     wanted, unknown = _wanted(results.report, [figure.id for figure in figures])
-    order = wanted or _answers(study)
+    jobs = job_tables(study) if some else ()
+    # What the scenario asks for is first, then why a job took its time, and else the picture that most likely answers.
+    order = [*wanted, *(OF_JOBS if jobs else ()), *(() if wanted else _answers(study))]
     figures.sort(key=lambda figure: order.index(figure.id) if figure.id in order else len(order))
     if wanted and results.claims:
         figures = _paper_first(study, figures, wanted)
@@ -101,7 +107,8 @@ def assemble(results: Results) -> Report:
         unfinished_text(study) if some else "",
         tuple(notes(study)),
         tuple(ideal_formulas(study)),
-        (*job_tables(study), *volume_tables(study)) if some else (),
+        jobs,
+        volume_tables(study) if some else (),
     )
 
 

@@ -16,7 +16,7 @@ ABSENT = "no flow has its time by cause; say `causes = true` in the scenario's [
 
 # Explanation of a cause whose name alone is not clear.
 HOST_BUSY = (
-    " Host busy with others: the sender's own link was sending packets of other flows, or processors and interfaces "
+    " Host busy: the sender's own link was sending packets of other flows, or processors and interfaces "
     "of a host took time."
 )
 

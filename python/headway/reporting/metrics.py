@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from headway.data.jobs import of_jobs
 from headway.data.point import Point
 from headway.data.sentences import of_calls
 from headway.data.statistics import Estimate
@@ -23,9 +24,10 @@ def asked(study: Study) -> list[str]:
 
 
 def metrics_of(study: Study, usual: Sequence[str]) -> list[str]:
-    """The requested numbers that some run has, else the usual ones, of calls first."""
+    """The requested numbers that some run has, else the usual ones, those of calls and jobs first."""
     told = [name for name in asked(study) if _is_known(study, name)]
-    return told or [*of_calls(point.summary for point in study.points), *usual]
+    summaries = [point.summary for point in study.points]
+    return told or [*of_calls(summaries), *of_jobs(summaries), *usual]
 
 
 def of_enough(study: Study, usual: Sequence[str]) -> Sequence[str]:

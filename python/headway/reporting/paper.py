@@ -78,6 +78,8 @@ _STYLE: Any = {
 }
 
 
+# Colour of links with a fault, or with another rate than the topology has: `--bad` of the page.
+HURT = "#a11d1d"
 # matplotlib has one set of settings for all threads.
 _SETTINGS = threading.RLock()
 
@@ -386,8 +388,8 @@ def _sketch(axes: Axes, sketch: Sketch, named: Mapping[str, Style]) -> None:
     for edge in sketch.edges:
         (x1, y1), (x2, y2) = place[edge.a], place[edge.b]
         axes.plot(
-            [x1, x2], [y1, y2], color="#1b2027" if edge.bottleneck else "#a9b1bc",
-            linewidth=1.8 if edge.bottleneck else 0.7, zorder=1,
+            [x1, x2], [y1, y2], color=HURT if edge.is_hurt else "#1b2027" if edge.bottleneck else "#a9b1bc",
+            linewidth=1.8 if edge.bottleneck or edge.is_hurt else 0.7, zorder=1,
         )  # fmt: skip
     crowded = sum(node.kind == "host" for node in sketch.nodes) > HOSTS_NAMED
     for node in sketch.nodes:

@@ -206,6 +206,7 @@ class Edge:
     load: float | None
     bottleneck: bool
     detail: tuple[str, ...]
+    is_hurt: bool = False  # another rate or delay than its kind, or a fault during the run
 
 
 @dataclass(frozen=True)

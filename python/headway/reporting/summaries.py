@@ -47,6 +47,8 @@ def summary_label(key: str) -> tuple[str, str]:
         quantity = found.quantity if found else quantity_of_name(name)
         return f"{label}, {part}", quantity
     if parts[0] == "jobs":
+        if parts[2] == "straggler":
+            return f"job {parts[1]}, last host behind the median", "time"
         if len(parts) == 4:
             found = field_of("rounds", parts[3])
             return (f"job {parts[1]}, {found.label}", found.quantity) if found else (key, "count")
@@ -87,6 +89,7 @@ def summary_names() -> tuple[str, ...]:
         *numbers_of("summary"),
         *(f"round_trips.{part}" for part in numbers_of("round_trips")),
         *(f"jobs.0.{part}" for part in numbers_of("jobs")),
+        "jobs.0.straggler.behind_s",
         *(f"jobs.0.rounds.{part}" for part in numbers_of("rounds")),
         *(f"by_size.bands.{key}.{name}" for key, *_ in BANDS for name in OF_BANDS),
     )
@@ -98,7 +101,8 @@ def is_number(name: str) -> bool:
         return True
     parts = name.split(".")
     if parts[0] == "jobs" and len(parts) == 4:
-        return parts[1].isdecimal() and parts[2] == "rounds" and parts[3] in numbers_of("rounds")
+        inner = ("behind_s",) if parts[2] == "straggler" else numbers_of("rounds") if parts[2] == "rounds" else ()
+        return parts[1].isdecimal() and parts[3] in inner
     if parts[0] == "jobs":
         return len(parts) == 3 and parts[1].isdecimal() and parts[2] in numbers_of("jobs")
     return len(parts) == 3 and parts[0] == "gauges" and parts[1].isidentifier() and parts[2] in schema()["gauge_parts"]

@@ -61,9 +61,10 @@ def draw_sketch(sketch: Sketch, slots: Slots) -> str:
 def _edge(edge: Edge, place: Mapping[str, tuple[float, float]], fastest: float, *, thick: bool) -> str:
     ends = (*place[edge.a], *place[edge.b])
     share = (edge.rate_bps or fastest) / fastest
-    width = (1.0 + 1.6 * share if thick else 0.4 + 0.5 * share) + (2.5 if edge.bottleneck else 0.0)
-    kind = "cable narrow" if edge.bottleneck else "cable"
-    focus = ' tabindex="0"' if edge.bottleneck else ""
+    more = 2.5 if edge.bottleneck else 1.0 if edge.is_hurt else 0.0
+    width = (1.0 + 1.6 * share if thick else 0.4 + 0.5 * share) + more
+    kind = "cable" + (" narrow" if edge.bottleneck else "") + (" hurt" if edge.is_hurt else "")
+    focus = ' tabindex="0"' if edge.bottleneck or edge.is_hurt else ""
     wire = f'<g style="stroke-width:{width:.1f}">{line("wire", *ends)}</g>'
     return f'<g class="{kind}"{focus} {readable(chr(10).join(edge.detail))}>{line("hit-line", *ends)}{wire}</g>'
 

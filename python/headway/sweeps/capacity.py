@@ -31,14 +31,16 @@ def worker_count(jobs: int | None, points: Sequence[Job]) -> int:
 
 
 def with_threads(planned: SweepPlan, threads: Threads, jobs: int | None) -> SweepPlan:
-    """The plan with so many threads for each run; of `auto`, with the cores that no other run needs."""
+    """The plan with so many threads for each run; of `auto`, with the cores that no other run needs, or one."""
     if threads == "auto":
         largest = max((p.memory_bytes for p in planned.points), default=0)
         points = min(len(planned.points), jobs or len(planned.points))
         count = divided(cores(), available_memory(), max(1, points), largest, most_threads=cores()).threads
     else:
         count = thread_count(threads)
-    return replace(planned, points=tuple(replace(point, threads=count) for point in planned.points))
+    or_one = threads == "auto" and count > 1
+    points_of = tuple(replace(point, threads=count, or_one=or_one) for point in planned.points)
+    return replace(planned, points=points_of)
 
 
 def divided(cores: int, memory_bytes: int, points: int, largest_bytes: int, most_threads: int = 1) -> Division:

@@ -14,7 +14,8 @@ from typing import TypeVar
 
 from headway import store
 from headway.data.machine import cores
-from headway.data.units import size, wait
+from headway.data.units import quantity, size, wait
+from headway.loading import Scenario
 from headway.sweeps.capacity import worker_count
 from headway.sweeps.contention import contention
 from headway.sweeps.pace import Span, after_expected, known, run_expected, start_expected, transport_of
@@ -41,6 +42,7 @@ class Forecast:
     bytes: float
     guessed: int
     where: str = HERE
+    memory_bytes: int = 0
 
     @property
     def to_run(self) -> int:
@@ -66,6 +68,7 @@ class Forecast:
             self.bytes + other.bytes,
             self.guessed + other.guessed,
             self.where if self.points else other.where,
+            max(self.memory_bytes, other.memory_bytes),
         )
 
     def text(self) -> str:
@@ -82,7 +85,8 @@ class Forecast:
 
     def costs(self) -> str:
         """Cost in words."""
-        text = f"about {wait(self.seconds)} {self.where} and {size(self.bytes)} of disk"
+        memory = f", {size(self.memory_bytes)} of memory" if self.memory_bytes else ""
+        text = f"about {wait(self.seconds)} {self.where}{memory} and {size(self.bytes)} of disk"
         return text if self.measured else f"{text} ({self._doubt()})"
 
     def _doubt(self) -> str:
@@ -93,6 +97,23 @@ class Forecast:
 
 
 NOTHING = Forecast(0, 0, 0, NO_TIME, 0.0, 0)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Cost of one run that is not made yet."""
+
+    seconds: float
+    text: str  # with its packet-hops
+
+
+def expected_cost(name: str, scenario: Scenario) -> Cost:
+    """Time of a run of a scenario on this machine, as busy as it is now."""
+    hops = float(scenario.native.expected_hops())
+    expected = run_expected(known(), name, transport_of(scenario), hops)
+    low, likely, high = expected.seconds.times(contention(1))
+    doubt = "" if expected.measured else f" (a guess, between {wait(low)} and {wait(high)})"
+    return Cost(likely, f"{quantity(hops)} packet-hops, about {wait(likely)} here{doubt}")
 
 
 def forecast(
@@ -125,6 +146,7 @@ def forecast(
         share * sum(run.bytes for run in expected),
         round(share * sum(not run.measured for run in expected)),
         _where(remote),
+        sum(heapq.nlargest(workers, (point.memory_bytes for point in todo))),
     )
 
 

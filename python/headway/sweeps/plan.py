@@ -49,7 +49,8 @@ class State(enum.StrEnum):
 class Job:
     """A point that is to be run: what to load, and where its directory goes.
 
-    `threads` is how many cores its run is given; the results do not depend on it.
+    `threads` is how many cores its run is given, and `or_one` whether one of them makes it where that is as fast; the
+    results do not depend on it.
     """
 
     point: Point
@@ -59,6 +60,7 @@ class Job:
     memory_bytes: int
     directory: Path
     threads: int = 1
+    or_one: bool = False
     # Of transports written in Python: their names, and the places that they are imported from.
     transports: tuple[tuple[str, str], ...] = ()
 
@@ -101,6 +103,7 @@ class Job:
             "memory_bytes": self.memory_bytes,
             "threads": self.threads,
             "transports": [list(one) for one in self.transports],
+            "or_one": self.or_one,
             "dir": str(self.directory),
         }
 
@@ -116,6 +119,7 @@ class Job:
             directory=Path(value["dir"]),
             threads=value["threads"],
             transports=tuple((name, place) for name, place in value["transports"]),
+            or_one=value["or_one"],
         )
 
     def identity(self) -> dict[str, Any]:

@@ -132,7 +132,7 @@ def _run(
             f"{point.scenario} is another run on {platform.node()} than where the sweep was planned: the file, what it "
             f"names or Headway's version differ"
         )
-    run = scenario.run(point.partial, progress=progress, threads=point.threads)
+    run = scenario.run(point.partial, progress=progress, threads=point.threads, or_one=point.or_one)
     # Read before the directory moves: a run of the store is read from there.
     summary, manifest = (
         run.summary,

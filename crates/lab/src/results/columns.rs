@@ -97,7 +97,7 @@ pub const FLOWS: &[Field] = &[
     Field::new(
         "host_s",
         Time,
-        "host busy with others",
+        "host busy",
         "of `fct_s`: until the packet left that completed the flow, the link of its sender was taken by packets of others; and \
          what processors and interfaces of both hosts took. This and the five below add up to `fct_s`; they are null without \
          `causes` in `[sample]`, for a flow that is not done, and on the testbed",
@@ -106,7 +106,7 @@ pub const FLOWS: &[Field] = &[
     Field::new(
         "wait_s",
         Time,
-        "waiting for permission",
+        "waiting",
         "of `fct_s`: until that packet left, the link of its sender was idle, and a packet of the flow went next that was no \
          repetition. Its window or its permissions were used up, or it was paced. Its own control packets count here as well",
     )
@@ -114,7 +114,7 @@ pub const FLOWS: &[Field] = &[
     Field::new(
         "serialise_s",
         Time,
-        "serialisation",
+        "sending",
         "of `fct_s`: until that packet left, the link of its sender was taken by its data, each byte for the first time; and what \
          the bits of that packet took on each link",
     )
@@ -122,15 +122,15 @@ pub const FLOWS: &[Field] = &[
     Field::new(
         "propagate_s",
         Time,
-        "propagation",
+        "flight",
         "of `fct_s`: delays of the links that that packet crossed, and the time that switches took to forward it",
     )
     .or_null(),
-    Field::new("queue_s", Time, "queues of switches", "of `fct_s`: time that this packet waited in queues of switches").or_null(),
+    Field::new("queue_s", Time, "queues", "of `fct_s`: time that this packet waited in queues of switches").or_null(),
     Field::new(
         "retransmit_s",
         Time,
-        "retransmission",
+        "resending",
         "of `fct_s`: until that packet left, the link of its sender was taken by data that was sent again, or was idle before it",
     )
     .or_null(),
@@ -154,6 +154,13 @@ pub const LINKS: &[Field] = &[
         "rate",
         "rate as the scenario writes it, whatever it becomes during the run",
     ),
+    Field::new(
+        "rate_min_bps",
+        Rate,
+        "lowest rate",
+        "the lowest that a `[[fault]]` gave it during the run; as `rate_bps` without one",
+    ),
+    Field::new("rate_max_bps", Rate, "highest rate", "the highest, the same way"),
     Field::new(
         "busy_fraction",
         Share,

@@ -20,6 +20,9 @@ const MOST_OF_A_PATH: usize = 10_000;
 /// Most rounds that are written, the last ones, and most stragglers.
 const MOST_ROUNDS: usize = 10_000;
 const MOST_STRAGGLERS: usize = 16;
+/// Parts of the time of a critical path; those of flows are columns of `flows`.
+const PATH_CAUSES: [&str; 8] =
+    ["compute_s", "notice_s", "host_s", "wait_s", "serialise_s", "propagate_s", "queue_s", "retransmit_s"];
 
 /// One number of a job, and how it is made.
 pub type OfJob = fn(&Job<'_>) -> Json;
@@ -28,6 +31,9 @@ pub type OfJob = fn(&Job<'_>) -> Json;
 pub const JOBS: &[Number<OfJob>] = &[
     Number::new(Field::new("entry", Text, "entry", "number of the `[[traffic]]` entry, from 0"), |job| job.entry.into()),
     Number::new(Field::new("kind", Text, "kind", "kind of traffic"), |job| job.kind.into()),
+    Number::new(Field::new("algorithm", Text, "algorithm", "algorithm of a collective, the chosen one of `auto`; null for others").or_null(), |job| {
+        json!(job.info.and_then(|info| info.algorithm))
+    }),
     Number::new(Field { unit: "ranks", ..Field::new("ranks", Count, "ranks", "ranks of the job, or clients") }, |job| {
         json!(job.info.map(|info| info.ranks))
     }),
@@ -112,6 +118,12 @@ pub const JOBS: &[Number<OfJob>] = &[
         Field::new("critical_path_excess_s", Seconds, "excess on the critical path", "sum of `excess_s` over the whole critical path: what a perfect \
             network would have saved on it").or_null(),
         |job| json!(job.path.as_ref().map(|path| path.iter().map(|link| link.excess()).sum::<f64>())),
+    ),
+    Number::new(
+        Field::new("critical_path_by_cause", List, "time by cause", "time of the critical path by cause: `compute_s` of steps, `notice_s` until \
+            senders knew of the end of their flows, and of flows the columns `host_s` to `retransmit_s` of `flows`; null without `causes` in `[sample]`")
+        .or_null(),
+        |job| job.path_by_cause(),
     ),
 ];
 
@@ -552,6 +564,23 @@ impl Job<'_> {
         let behind = |at: Time| if at >= median { as_seconds(at - median) } else { -as_seconds(median - at) };
         let one = |(finish, host): &(Time, u32)| json!({ "host": host, "finish_s": as_seconds(*finish), "behind_s": behind(*finish) });
         Some(hosts.iter().map(one).collect())
+    }
+
+    /// Sums over the critical path; null unless all of its flows know their time by cause.
+    fn path_by_cause(&self) -> Json {
+        let mut sums = [0.0; PATH_CAUSES.len()];
+        for link in self.path.iter().flatten() {
+            let Node::Flow(flow) = link.node else {
+                sums[0] += seconds(link.finish - link.start);
+                continue;
+            };
+            let Some(time) = self.outcome.by_cause(flow as usize) else { return Json::Null };
+            let of_flow = [time.host, time.wait, time.serialise, time.propagate, time.queue, time.retransmit];
+            let all = std::iter::once(link.notice).chain(of_flow);
+            sums[1..].iter_mut().zip(all).for_each(|(sum, part)| *sum += seconds(part));
+        }
+        let named = PATH_CAUSES.iter().zip(sums).map(|(name, sum)| ((*name).to_string(), json!(sum)));
+        if self.path.is_some() { Json::Object(named.collect()) } else { Json::Null }
     }
 
     fn path_json(&self) -> Json {

@@ -12,7 +12,8 @@ use crate::traffic::{Kernel, MadeStep};
 use arrow_schema::{ArrowError, Field, Schema};
 use headway_fabric::DropReason;
 use headway_network::{
-    Cause, Entity, FlowRecord, FlowState, LinkRecord, Node, Outcome, StepRecord, TimeByCause, Until,
+    Cause, Entity, Fault, FaultSpec, FlowRecord, FlowState, LinkRecord, Node, Outcome, StepRecord,
+    TimeByCause, Until,
 };
 use headway_units::Time;
 use std::collections::HashMap;
@@ -81,9 +82,30 @@ pub fn flows(resolved: &Resolved, stacks: &[Option<Kernel>], outcome: &Outcome) 
     batch("flows", FLOWS, columns)
 }
 
+/// Lowest and highest rate of a link until the end of a run. A link that is down has no rate then.
+fn rates_of(link: &LinkRecord, faults: &[FaultSpec], end: Time) -> (u64, u64) {
+    let own = link.rate.bps();
+    let changed = faults
+        .iter()
+        .filter(|fault| fault.links.has_link(&link.name, link.from_switch))
+        .filter_map(|fault| match fault.what {
+            Fault::Change(change) if change.at <= end => change.rate.map(|rate| (change, rate.bps())),
+            _ => None,
+        });
+    // From the first instant on there is no time at its own rate.
+    changed.fold((own, own), |(low, high), (change, rate)| {
+        if change.at == Time::ZERO && change.until >= end {
+            (rate, rate)
+        } else {
+            (low.min(rate), high.max(rate))
+        }
+    })
+}
+
 /// The table of links.
-pub fn links(outcome: &Outcome) -> Result<Table, ArrowError> {
+pub fn links(faults: &[FaultSpec], outcome: &Outcome) -> Result<Table, ArrowError> {
     let all = &outcome.links;
+    let rates: Vec<(u64, u64)> = all.iter().map(|link| rates_of(link, faults, outcome.end)).collect();
     let count = |get: &dyn Fn(&LinkRecord) -> u64| Column::of(all.iter().map(get));
     let share = |get: &dyn Fn(&LinkRecord) -> f64| Column::of(all.iter().map(get));
     let mut columns: Vec<(String, Column)> = Vec::with_capacity(LINKS.len());
@@ -91,6 +113,8 @@ pub fn links(outcome: &Outcome) -> Result<Table, ArrowError> {
     put("name", Column::text(all.iter().map(|l| l.name.as_str())));
     put("from_switch", count(&|l| u64::from(l.from_switch)));
     put("rate_bps", count(&|l| l.rate.bps()));
+    put("rate_min_bps", Column::of(rates.iter().map(|(low, _)| *low)));
+    put("rate_max_bps", Column::of(rates.iter().map(|(_, high)| *high)));
     put("busy_fraction", share(&|l| busy_fraction(l, outcome.end)));
     put("goodput_bps", share(&|l| goodput_bps(l, outcome.end)));
     put("wire_bytes", count(&|l| l.counters.wire_bytes));

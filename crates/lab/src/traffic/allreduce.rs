@@ -1,13 +1,13 @@
 //! All ranks get the sum of the data of all.
 
-use super::PatternInfo;
 use super::draw::Ground;
 use super::job::{
-    ALL_BYTES, Algorithm, CHANNELS, CHUNKS, COMPUTE, Collective, Extent, FIRST, PLACEMENT, Parts, Place,
-    RANKS, REPEAT, Ring, Schedule, count_of, too_few, trees,
+    ALL_BYTES, Algorithm, CHANNELS, CHUNKS, COMPUTE, Collective, Extent, FIRST, NodeTrees, PLACEMENT, Parts,
+    RANKS, REPEAT, Ranks, Ring, Schedule, count_of, faster, hierarchical, in_trees, too_few, trees,
 };
 use super::keys::{START, Takes, key};
 use super::reading::{Resolved, object};
+use super::{Context, PatternInfo};
 use crate::text::{Problem, Reader, ScenarioError};
 use crate::workload::random::Stream;
 use serde_json::{Value as Json, json};
@@ -16,7 +16,9 @@ use serde_json::{Value as Json, json};
 pub type AllReduce = Collective<How>;
 
 /// Names of algorithms.
-pub(super) const ALGORITHMS: [&str; 4] = ["ring", "double-binary-tree", "halving-doubling", "hierarchical"];
+pub(super) const ALGORITHMS: [&str; 6] =
+    ["ring", "double-binary-tree", "halving-doubling", "hierarchical", "node-trees", "auto"];
+const AUTO: usize = 5;
 
 /// Algorithm of the reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +38,9 @@ pub enum How {
         /// Ranks of each node.
         node: u32,
     },
+    /// Two binary trees inside nodes and between them for each channel.
+    #[allow(private_interfaces, reason = "read from keys")]
+    NodeTrees(NodeTrees),
 }
 
 impl Algorithm for How {
@@ -49,9 +54,10 @@ impl Algorithm for How {
             FIRST,
             key(
                 "algorithm",
-                Takes::Word(&["ring", "double-binary-tree", "halving-doubling", "hierarchical"]),
+                Takes::Word(&ALGORITHMS),
                 "`ring`",
-                "which messages that takes; `halving-doubling` takes a power of two of ranks, and `hierarchical` whole nodes or racks",
+                "which messages that takes; `halving-doubling` takes a power of two of ranks, and `hierarchical` and `node-trees` whole nodes or racks; \
+                 `auto` is the ring or the trees that take less on an idle network, by size as NCCL chooses",
             ),
             CHANNELS,
             CHUNKS,
@@ -67,7 +73,8 @@ impl Algorithm for How {
         (Kq-1) a more. halving-doubling: 2 (t(S/2) + t(S/4) + ... + t(S/n)) + (2 log2 n - 1) a. double-binary-tree with one chunk and n a power of two, \
         D = log2 n: 2 D t(S/2) + 2 (D-1) s(S/2) + (2D-1) a if half of the buffer is one packet, and up to a more if not; for other n that is too much, \
         with D rounded up, and 2 floor(log2 n) t(S/2) too little. hierarchical, of N nodes of G ranks: 2 (G-1) t(S/G) inside a node and 2 (N-1) t(S/n) between nodes, and up to \
-        (2G+2N) a more";
+        (2G+2N) a more. node-trees with one channel and one chunk, G and N powers of two: the form of double-binary-tree with D = log2 G and times inside a node, \
+        plus that with D = log2 N and times between nodes";
 
     fn read(table: &Reader<'_>, ranks: u32, bytes: u64) -> Result<(Self, Resolved), ScenarioError> {
         let item = table.get("algorithm");
@@ -97,6 +104,24 @@ impl Algorithm for How {
                 resolved.append(&mut object(json!({ "chunks": chunks })));
                 How::Trees { chunks }
             }
+            AUTO => {
+                unused("channels")?;
+                unused("chunks")?;
+                if bytes < n {
+                    return Err(too_few(table, bytes, n));
+                }
+                // Until it is known where its ranks are.
+                How::simple(0)
+            }
+            4 => {
+                if bytes < 2 {
+                    return Err(too_few(table, bytes, 2));
+                }
+                let channels = count_of(table, "channels", 2, bytes)?;
+                let chunks = count_of(table, "chunks", 2 * channels, bytes)?;
+                resolved.append(&mut object(json!({ "channels": channels, "chunks": chunks })));
+                How::NodeTrees(NodeTrees { node: ranks, channels, chunks })
+            }
             3 => {
                 unused("channels")?;
                 unused("chunks")?;
@@ -121,25 +146,37 @@ impl Algorithm for How {
         Ok((how, resolved))
     }
 
-    fn placed(self, place: Place, table: &Reader<'_>) -> Result<Self, ScenarioError> {
-        Ok(match self {
+    fn placed(
+        self,
+        ranks: &Ranks,
+        context: &Context<'_>,
+        table: &Reader<'_>,
+        bytes: u64,
+    ) -> Result<(Self, Resolved), ScenarioError> {
+        if table.get("algorithm").is_some_and(|item| item.choice(&ALGORITHMS) == Ok(AUTO)) {
+            return Ok(chosen(ranks, context, bytes));
+        }
+        let place = ranks.place(context.topology);
+        let how = match self {
             How::Ring(ring) => How::Ring(Ring { node: place.rail_node(), ..ring }),
-            How::Hierarchical { .. } => {
-                let Some(node) = place.node else {
-                    let text =
-                        "`hierarchical` takes ranks that are whole nodes or racks, two at least".into();
-                    let problem = Problem::Contradiction(text);
-                    let help =
-                        "leave `ranks` and `first` out, or name whole nodes of a topology that has some";
-                    return Err(match table.get("algorithm") {
-                        Some(item) => item.fail(problem).help(help),
-                        None => ScenarioError::new(problem, table.at()),
-                    });
-                };
-                How::Hierarchical { node }
+            How::Hierarchical { .. } => How::Hierarchical { node: place.needs_node("hierarchical", table)? },
+            How::NodeTrees(trees) => {
+                How::NodeTrees(NodeTrees { node: place.needs_node("node-trees", table)?, ..trees })
             }
             How::Trees { .. } | How::Halving => self,
-        })
+        };
+        Ok((how, Resolved::new()))
+    }
+
+    fn name(&self) -> Option<&'static str> {
+        let place = match self {
+            How::Ring(_) => 0,
+            How::Trees { .. } => 1,
+            How::Halving => 2,
+            How::Hierarchical { .. } => 3,
+            How::NodeTrees(_) => 4,
+        };
+        Some(ALGORITHMS[place])
     }
 
     fn schedule(&self, ranks: u32, bytes: u64, _: &mut Stream) -> Schedule {
@@ -148,6 +185,7 @@ impl Algorithm for How {
             How::Ring(ring) => ring.schedule(ranks, 2 * (ranks - 1), bytes),
             How::Trees { chunks } => both_trees(ranks, bytes, chunks),
             How::Halving => halving(ranks, bytes),
+            How::NodeTrees(trees) => trees.schedule(ranks, bytes),
         }
     }
 
@@ -162,8 +200,13 @@ impl Algorithm for How {
                 Extent { messages, at_once: n, edges: messages - n, bytes: sent }
             }
             How::Ring(ring) => ring.extent(ranks, 2 * (ranks - 1), bytes),
-            How::Trees { chunks } => {
-                let messages = 4.0 * (n - 1.0) * chunks as f64;
+            How::Trees { .. } | How::NodeTrees(_) => {
+                let lanes = match self {
+                    How::NodeTrees(trees) => trees.channels * trees.chunks,
+                    How::Trees { chunks } => *chunks,
+                    _ => 1,
+                };
+                let messages = 4.0 * (n - 1.0) * lanes as f64;
                 Extent {
                     messages,
                     at_once: messages,
@@ -189,8 +232,8 @@ impl Algorithm for How {
 
     fn draw(ground: &mut Ground<'_>, ranks: u64) -> Json {
         let mut entry = Ring::draw(ground, ranks);
-        let most = if ranks.is_power_of_two() { 3 } else { 2 };
-        let algorithm = ground.dice.below(most) as usize;
+        let some: &[usize] = if ranks.is_power_of_two() { &[0, 1, 5, 2] } else { &[0, 1, 5] };
+        let algorithm = some[ground.dice.below(some.len() as u64) as usize];
         entry["algorithm"] = ALGORITHMS[algorithm].into();
         if let Some(table) = entry.as_object_mut() {
             table.retain(|key, _| algorithm == 0 || key != "channels" && (algorithm == 1 || key != "chunks"));
@@ -210,69 +253,34 @@ impl How {
     }
 }
 
-/// Chunk by chunk up each tree, and down again.
+/// The ring or the trees that take less, and their keys.
+fn chosen(ranks: &Ranks, context: &Context<'_>, bytes: u64) -> (How, Resolved) {
+    let node = ranks.place(context.topology).rail_node();
+    let (channels, chunks, by_trees) = faster(ranks, context, bytes).unwrap_or((1, 1, false));
+    let (how, keys) = match (by_trees, node) {
+        (false, _) => {
+            let channels = channels.min((bytes / u64::from(ranks.count())).max(1));
+            (How::Ring(Ring { channels, chunks: 1, node }), json!({ "channels": channels, "chunks": 1 }))
+        }
+        (true, 1) => (How::Trees { chunks }, json!({ "chunks": chunks })),
+        (true, _) => {
+            let channels = channels.min(bytes / 2);
+            let keys = json!({ "channels": channels, "chunks": chunks });
+            (How::NodeTrees(NodeTrees { node, channels, chunks }), keys)
+        }
+    };
+    let mut resolved = object(json!({ "algorithm": how.name() }));
+    resolved.append(&mut object(keys));
+    (how, resolved)
+}
+
+/// Half of the buffer over each of two trees of all ranks.
 fn both_trees(ranks: u32, bytes: u64, chunks: u64) -> Schedule {
     let mut schedule = Schedule::default();
     let first = trees::in_order(ranks);
     let second = trees::beside(&first);
     for (half, parents) in [first, second].iter().enumerate() {
-        let order = trees::downwards(parents);
-        let half = Parts::of(bytes, 2).get(half as u64);
-        for chunk in 0..chunks {
-            let size = Parts::of(half, chunks).get(chunk);
-            // Messages that have come from below, and from above.
-            let mut came: Vec<Vec<u32>> = vec![Vec::new(); ranks as usize];
-            for &rank in order.iter().rev() {
-                let Some(parent) = parents[rank as usize] else { continue };
-                let send = schedule.send(chunk as u32, rank, parent, size);
-                came[rank as usize].iter().for_each(|received| schedule.after(send, *received));
-                came[parent as usize].push(send);
-            }
-            for &rank in &order {
-                let Some(parent) = parents[rank as usize] else { continue };
-                let send = schedule.send(chunk as u32, parent, rank, size);
-                came[parent as usize].iter().for_each(|received| schedule.after(send, *received));
-                came[rank as usize] = vec![send];
-            }
-        }
-    }
-    schedule
-}
-
-/// Around each node, around each rail, and around each node again. A rank goes on when it has received what it sends.
-fn hierarchical(ranks: u32, node: u32, bytes: u64) -> Schedule {
-    let nodes = ranks / node;
-    let parts = Parts::of(bytes, node.into());
-    let mut schedule = Schedule::default();
-    // The message that each rank has received last.
-    let mut came: Vec<Option<u32>> = vec![None; ranks as usize];
-    let mut round = 0;
-    let mut step = |send: &dyn Fn(u32, u32) -> (u32, u64)| {
-        let mut next = came.clone();
-        for rank in 0..ranks {
-            let (to, size) = send(rank / node, rank % node);
-            let number = schedule.send(round, rank, to, size);
-            came[rank as usize].into_iter().for_each(|received| schedule.after(number, received));
-            next[to as usize] = Some(number);
-        }
-        came = next;
-        round += 1;
-    };
-    let inside =
-        |at: u32, own: u32, segment: u32| (at * node + (own + 1) % node, parts.get((segment % node).into()));
-    // In the end rank g of a node has the sum of segment g.
-    for s in 0..node - 1 {
-        step(&|at, own| inside(at, own, own + 2 * node - 1 - s));
-    }
-    for s in 0..2 * (nodes - 1) {
-        step(&|at, own| {
-            let segment = (at + 2 * nodes - s) % nodes;
-            let size = Parts::of(parts.get(own.into()), nodes.into()).get(segment.into());
-            ((at + 1) % nodes * node + own, size)
-        });
-    }
-    for s in 0..node - 1 {
-        step(&|at, own| inside(at, own, own + node - s));
+        in_trees(&mut schedule, parents, Parts::of(bytes, 2).get(half as u64), chunks);
     }
     schedule
 }

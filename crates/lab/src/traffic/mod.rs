@@ -30,7 +30,7 @@ use crate::topology::{Named, Topology};
 use crate::workload::Cdf;
 use crate::workload::random::{Purpose, Stream};
 use draw::Ground;
-use headway_network::{Cause, FlowSpec, Graph, GraphError, GraphStep, Node, Routing, TransportSpec};
+use headway_network::{Cause, FlowSpec, Graph, GraphError, GraphStep, Network, Node, Routing, TransportSpec};
 use headway_packet::Sizes;
 use headway_units::{Rate, Time};
 use reading::Resolved;
@@ -358,6 +358,12 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
+    /// The network as far as it is known while traffic is read: ports do nothing but send.
+    pub(crate) fn network(&self) -> Option<Network> {
+        let fabric = crate::fabric::plain_fabric(self.topology, self.sizes, self.routing);
+        Network::build(&self.topology.spec, &fabric).ok()
+    }
+
     /// The number of a transport that a flow names. The name of the scenario's transport, or of its entry's, means
     /// that one with its parameters.
     fn transport_named(&self, name: &str, common: &Common, at: &Origin) -> Result<u8, ScenarioError> {

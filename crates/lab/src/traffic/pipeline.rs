@@ -249,6 +249,7 @@ impl Pattern for Pipeline {
             ranks: self.ranks.count(),
             iterations: self.repeat,
             collective: None,
+            algorithm: None,
             owns_rounds: false,
             within: None,
         })

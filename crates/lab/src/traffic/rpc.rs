@@ -475,6 +475,7 @@ impl Pattern for Rpc {
             ranks: self.clients.len() as u32,
             iterations: self.calls,
             collective: None,
+            algorithm: None,
             owns_rounds: true,
             within: self.call_deadline,
         })

@@ -349,6 +349,7 @@ impl Pattern for Trace {
             ranks: self.ranks.count(),
             iterations: 1,
             collective: self.program.collective(),
+            algorithm: None,
             owns_rounds: false,
             within: None,
         })

@@ -514,3 +514,130 @@ fn a_hierarchical_allreduce_takes_its_closed_form() {
         );
     }
 }
+
+/// Times on the idle network of `RAIL`, in picoseconds: of a message to the next rank of the node, and to the next node.
+struct Idle(Network);
+
+impl Idle {
+    fn t(&self, dst: u32, bytes: u64) -> u64 {
+        let (a, b) = self.0.pair(0, dst).expect("a path");
+        self.0.ideal_fct(a, b, bytes).0
+    }
+
+    /// What its packets take on the slowest link; whole packets.
+    fn s(&self, dst: u32, bytes: u64) -> u64 {
+        self.t(dst, 2 * bytes) - self.t(dst, bytes)
+    }
+
+    fn a(&self, gbps: u64) -> u64 {
+        Rate::gbps(gbps).time_of(u64::from(self.0.sizes().control)).0
+    }
+}
+
+/// Asserts what an entry takes on rails, and returns the idle network.
+#[track_caller]
+fn takes_on_rails(entry: &str, form: impl Fn(&Idle) -> (u64, u64)) {
+    let (network, out) = on_rails(entry);
+    let took = out.flows.iter().filter_map(|flow| flow.finish).max().expect("it is done").0;
+    assert!(out.flows.iter().all(|flow| flow.finish.is_some()), "{entry}");
+    let (least, more) = form(&Idle(network));
+    let beyond = took as i64 - least as i64;
+    assert!(
+        (0..=more as i64).contains(&beyond),
+        "{entry}: {took} ps is {beyond} more than {least}, {more} are allowed"
+    );
+}
+
+const INSIDE: u32 = 1;
+const BETWEEN: u32 = 4;
+
+#[test]
+fn trees_of_nodes_take_their_levels_inside_and_between() {
+    for packets in [1, 2, 30] {
+        let bytes = 2 * packets * 4096;
+        let entry = format!("kind = \"allreduce\"\nalgorithm = \"node-trees\"\nbytes = {bytes}");
+        takes_on_rails(&entry, |idle| {
+            let levels = |to: u32| 2 * (2 * idle.t(to, bytes / 2) + idle.s(to, bytes / 2));
+            (levels(INSIDE) + levels(BETWEEN), 16 * idle.a(400))
+        });
+    }
+}
+
+#[test]
+fn an_all_to_all_by_node_takes_a_round_inside_and_one_between() {
+    for packets in [1, 3, 40] {
+        let part = packets * 4096;
+        let entry = format!("kind = \"all-to-all\"\nalgorithm = \"by-node\"\nbytes = {}", 16 * part);
+        takes_on_rails(&entry, |idle| {
+            let round = |to: u32| idle.t(to, 4 * part) + 2 * idle.s(to, 4 * part);
+            (round(INSIDE) + round(BETWEEN), 8 * idle.a(400))
+        });
+    }
+}
+
+#[test]
+fn what_is_handed_over_to_rails_fills_them_from_the_first_instant() {
+    for packets in [3, 10, 60] {
+        let part = packets * 4096;
+        let entry = format!("kind = \"all-to-all\"\nalgorithm = \"pxn\"\nbytes = {}", 16 * part);
+        takes_on_rails(&entry, |idle| (idle.t(BETWEEN, part) + 11 * idle.s(BETWEEN, part), 16 * idle.a(400)));
+    }
+}
+
+#[test]
+fn all_to_alls_over_rails_keep_to_them_and_bring_the_same_bytes() {
+    for skew in [0.0, 1.0] {
+        let brought = |way: &str| {
+            let (_, out) = on_rails(&format!(
+                "kind = \"all-to-all\"\nbytes = \"4 MB\"\nalgorithm = \"{way}\"\nskew = {skew:?}"
+            ));
+            let bytes = |name: &str, to: bool| -> u64 {
+                let own = out.links.iter().filter(|link| {
+                    let (from, other) = link.name.split_once("->").expect("a link");
+                    from.contains(name) && (!to || other.starts_with('h'))
+                });
+                own.map(|link| link.counters.payload_bytes).sum()
+            };
+            (bytes("leaf", true), bytes("spine", false))
+        };
+        let (direct, over_spines) = brought("direct");
+        assert!(over_spines > 0, "other rails are behind spines");
+        for way in ["pxn", "by-node"] {
+            assert_eq!(brought(way), (direct, 0), "{way}: each byte crosses one leaf and no spine");
+        }
+    }
+}
+
+#[test]
+fn small_sums_go_over_trees_and_large_ones_round() {
+    let chosen = |bytes: &str| {
+        let entry = format!("kind = \"allreduce\"\nalgorithm = \"auto\"\nbytes = \"{bytes}\"");
+        let scenario = good(&format!("{RAIL}\n[[traffic]]\n{entry}\n"), &UNASKED);
+        let json = scenario.resolved_json();
+        let entry = &json["traffic"][0];
+        (entry["algorithm"].as_str().expect("a name").to_string(), entry["channels"].as_u64())
+    };
+    assert_eq!(chosen("16 kB"), ("node-trees".to_string(), Some(4)));
+    assert_eq!(chosen("64 MB"), ("ring".to_string(), Some(4)));
+    // The choice is the faster of both, on either side of the change.
+    let took = |entry: &str| {
+        let (_, out) = on_rails(&format!("kind = \"allreduce\"\n{entry}"));
+        out.flows.iter().filter_map(|flow| flow.finish).max().expect("it is done")
+    };
+    let ring = |bytes: &str| took(&format!("bytes = \"{bytes}\"\nchannels = 4"));
+    let trees = |bytes: &str| took(&format!("bytes = \"{bytes}\"\nalgorithm = \"node-trees\"\nchannels = 4"));
+    assert!(trees("16 kB") < ring("16 kB"));
+    assert!(ring("16 MB") < trees("16 MB"));
+}
+
+/// Two nodes with eight NICs of 400 Gb/s each: a ring with a channel for each of them fills them all.
+#[test]
+fn a_large_sum_over_eight_rails_has_nearly_the_bandwidth_of_eight_nics() {
+    let text = RAIL.replace("nodes = 4\ngpus = 4", "nodes = 2\ngpus = 8");
+    let entry = "kind = \"allreduce\"\nbytes = \"256 MB\"\nchannels = 8\nchunks = 4";
+    let summary = run(&good(&format!("{text}\n[[traffic]]\n{entry}\n"), &[])).summary;
+    let rate = summary["jobs"][0]["bus_bandwidth_bps"].as_f64().expect("it is over");
+    let share = rate / (8.0 * 400e9);
+    assert!((0.95..1.0).contains(&share), "{share} of eight NICs");
+    assert_eq!(summary["jobs"][0]["algorithm"], "ring");
+}

@@ -94,3 +94,24 @@ fn what_is_wrong_is_said_with_the_nearest_name() {
         assert!(error.contains(words), "{link}:\n{error}");
     }
 }
+
+#[test]
+fn a_link_whose_rate_changes_has_a_range() {
+    let fault = |rest: &str| {
+        format!("{RACKS}{REST}[[fault]]\nlinks = [\"leaf0->spine0\"]\nrate = \"40 Gbps\"\n{rest}\n")
+    };
+    let ranges = |rest: &str| {
+        let links = run(&good(&fault(rest), &[])).links;
+        let names = links.text("name").expect("names");
+        let place = |name: &str| names.iter().position(|one| one == Some(name)).expect("a link");
+        let rate = |column: &str, row: usize| links.numbers::<u64>(column).expect("rates").value(row);
+        let of = |name: &str| {
+            ["rate_bps", "rate_min_bps", "rate_max_bps"]
+                .map(|column| rate(column, place(name)) / 1_000_000_000)
+        };
+        (of("leaf0->spine0"), of("leaf1->spine0"))
+    };
+    assert_eq!(ranges("at = \"10 us\"\nuntil = \"20 us\""), ([100, 40, 100], [100; 3]));
+    assert_eq!(ranges("at = \"0 s\"").0, [100, 40, 40], "it never has its own rate");
+    assert_eq!(ranges("at = \"1 s\"").0, [100; 3], "the run is over by then");
+}

@@ -70,3 +70,27 @@ fn few_of_these_scenarios_are_refused() {
     let refused = refused.count();
     assert!(refused < 60, "{refused} of 200");
 }
+
+/// Two planes of a rail: subflows that take turns fill both ports of the NIC, each on a path of its own.
+#[test]
+fn subflows_in_turn_fill_both_planes_of_a_rail() {
+    let text = "[topology]\nkind = \"rail\"\nnodes = 4\ngpus = 4\nspines = 4\nplanes = 2\nnode_rate = \"3600 Gbps\"\n\
+        rail_rate = \"100 Gbps\"\nnode_delay = \"50 ns\"\nrail_delay = \"500 ns\"\n[fabric]\npayload = \"4096 B\"\n\
+        routing = \"pinned\"\n[transport]\nname = \"TRANSPORT\"\nsubflows = 2\npath_manager = \"full-mesh\"\n\
+        scheduler = \"round-robin\"\n[[traffic]]\nkind = \"flows\"\nflows = [{ src = 0, dst = 5, bytes = \"20 MB\" }]\n";
+    for transport in ["mptcp-lia", "mptcp-olia", "mptcp-balia", "mptcp-reno"] {
+        let text = text.replace("TRANSPORT", transport);
+        let loaded = Request::text(&text, "planes", &repository(), &[], None).load();
+        let scenario = loaded.unwrap_or_else(|error| panic!("{}", error.render()));
+        let resolved = scenario.setup().expect("a network").resolve(1).expect("a run");
+        let outcome = headway_sim::run(&resolved.spec, &mut |_| true).expect("it runs");
+        let slowdown = outcome.flows[0].slowdown().expect("it is done");
+        assert!(slowdown < 1.05, "{transport}: {slowdown}");
+        let ports = outcome.links.iter().filter(|link| link.name.starts_with("h0->leaf"));
+        let carried: Vec<u64> = ports.map(|link| link.counters.payload_bytes).collect();
+        assert!(
+            carried.len() == 2 && carried.iter().all(|bytes| *bytes > 9_000_000),
+            "{transport}: {carried:?}"
+        );
+    }
+}

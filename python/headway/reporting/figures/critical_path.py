@@ -16,8 +16,9 @@ from ..ticks import linear_axis
 from ..timelines import arrow, chosen_runs
 from .kind import FigureKind
 
-# Of a longer chain the last links, which are nearest to the end.
-LINKS_SHOWN = 40
+# All panels together are about one screen. Of a longer chain the links that took longest over their least are drawn.
+LINKS_SHOWN = 30
+LEAST_LINKS = 5
 PANELS_SHOWN = 6
 # Keys of time that has no cause.
 FLOW, STEP = "p:flow", "p:step"
@@ -28,19 +29,18 @@ def critical_path(study: Study) -> Figure:
     """A panel a run and job: a bar for each link of the chain, at its time."""
     figure_id, title = "critical-path", "Critical path"
     runs, said = chosen_runs(study)
-    panels: list[BarPanel] = []
-    cut = False
+    found: list[tuple[str, Point, list[Mapping[str, Any]]]] = []
     for facet, point in runs:
-        jobs = point.summary.get("jobs")
-        for job in jobs if isinstance(jobs, list) else []:
-            path = job.get("critical_path")
-            if path:
-                cut = cut or len(path) > LINKS_SHOWN
-                panels.append(_panel(facet.prefix(_title(study, point, job)), point, path[-LINKS_SHOWN:]))
-    if not panels:
+        for job in point.summary.get("jobs") or ():
+            if path := job.get("critical_path"):
+                found.append((facet.prefix(_title(study, point, job)), point, path))
+    if not found:
         return Figure(figure_id, title, absent="no job here came to its end, or no flow waits for another")
-    more = len(panels) - PANELS_SHOWN
-    panels = panels[:PANELS_SHOWN]
+    more = len(found) - PANELS_SHOWN
+    found = found[:PANELS_SHOWN]
+    most = max(LEAST_LINKS, LINKS_SHOWN // len(found))
+    cut = any(len(path) > most for _, _, path in found)
+    panels = [_panel(named, point, _slowest(path, most)) for named, point, path in found]
     keys = {bar.key for panel in panels for row in panel.rows for bar in row.bars}
     styles = flow_styles([*CAUSES, *(text for _, text in PLAIN)])
     plain = tuple(LegendEntry(key, text, styles[text]) for key, text in PLAIN if key in keys)
@@ -48,7 +48,7 @@ def critical_path(study: Study) -> Figure:
     caption = "The flows and steps that bound the end of the job; each begins when the one above it is over."
     caption += " Parts of a bar are in no order of time." if any(key.startswith("c:") for key in keys) else ""
     caption += what_is_meant(keys)
-    caption += f" Of longer chains the last {LINKS_SHOWN} links." if cut else ""
+    caption += f" Of longer chains the {most} links that took longest over their least." if cut else ""
     caption += f" {more} more jobs are not drawn." if more > 0 else ""
     return Figure(figure_id, title, caption + said, tuple(panels), 1, entries)
 
@@ -56,6 +56,12 @@ def critical_path(study: Study) -> Figure:
 def _title(study: Study, point: Point, job: Mapping[str, Any]) -> str:
     name = f"{job.get('kind', 'job')} {job.get('entry', 0)}"
     return f"{point.variant}: {name}" if len(study.variants) > 1 else name
+
+
+def _slowest(path: list[Mapping[str, Any]], most: int) -> list[Mapping[str, Any]]:
+    """The links of a path with the largest excess, in their order."""
+    worst = sorted(range(len(path)), key=lambda place: -float(path[place]["excess_s"]))[:most]
+    return [path[place] for place in sorted(worst)]
 
 
 def _panel(title: str, point: Point, path: list[Mapping[str, Any]]) -> BarPanel:

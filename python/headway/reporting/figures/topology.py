@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from typing import Any
 
+from headway.data.changes import hurt_links
 from headway.data.point import Point
 from headway.data.units import display
 
@@ -41,10 +43,12 @@ def topology(study: Study) -> Figure:
     facet = study.facet_of(point)
     loads = {v: busy(study.group(v, facet)) for v in study.variants}
     narrow = set(bottlenecks(point)) if point.scenario.get("bottleneck") else set()
-    edges = tuple(_edge(a, b, rate, delay, loads, narrow) for a, b, rate, delay in cables)
+    hurt = dict.fromkeys(what for one in study.points for what in hurt_links(one.scenario))
+    edges = tuple(_hurt(_edge(a, b, rate, delay, loads, narrow), hurt) for a, b, rate, delay in cables)
     rates = sorted({rate for _, _, rate, _ in cables if rate})
     caption += "Links: " + ", ".join(display("rate", rate) for rate in rates) + "." if rates else ""
     caption += " Thick: declared bottleneck." if any(edge.bottleneck for edge in edges) else ""
+    caption += " Red: another rate or delay than the topology has, or a fault." if any(e.is_hurt for e in edges) else ""
     caption += " A name with ▸ before it begins at the host, with ▸ after it ends there." if legend else ""
     caption += " A node with ×n stands for n alike." if any(node.count > 1 for node in nodes) else ""
     return Figure(figure_id, title, caption.strip(), (Sketch("", tuple(nodes), edges),), 1, legend)
@@ -79,6 +83,14 @@ def _edge(
                 text.append(f"{one} → {two}, {variant}: busy {display('percent', found[name])}")
                 top = max(top or 0.0, found[name])
     return Edge(a, b, rate, top, f"{a}->{b}" in narrow or f"{b}->{a}" in narrow, tuple(text))
+
+
+def _hurt(edge: Edge, hurt: Iterable[tuple[str, str]]) -> Edge:
+    """The cable with what happens to it in some run, if anything does."""
+    both = ((edge.a, edge.b), (edge.b, edge.a))
+    names = [f"{a}{way}{b}" for a, b in both for way in ("->", "<->")] + [edge.a, edge.b]
+    told = dict.fromkeys(text for pattern, text in hurt if any(fnmatchcase(name, pattern) for name in names))
+    return replace(edge, is_hurt=True, detail=(*edge.detail, *told)) if told else edge
 
 
 Cable = tuple[str, str, float | None, float | None]

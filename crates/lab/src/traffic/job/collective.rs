@@ -4,7 +4,7 @@ use super::super::draw::Ground;
 use super::super::keys::{Key, Takes, key, needed};
 use super::super::reading::{Resolved, message, object, start};
 use super::super::{Common, Context, Declared, Making, Pattern, PatternInfo};
-use super::ranks::{Place, Ranks};
+use super::ranks::Ranks;
 use super::schedule::Schedule;
 use super::{JobInfo, Parts};
 use crate::text::{Problem, Reader, ScenarioError};
@@ -52,9 +52,20 @@ pub(crate) trait Algorithm: Debug + Clone + Send + Sync + Sized + 'static {
     /// Reads its own keys; `bytes` are those of a rank's buffer.
     fn read(table: &Reader<'_>, ranks: u32, bytes: u64) -> Result<(Self, Resolved), ScenarioError>;
 
-    /// The same with the place of its ranks; an error if they are nowhere that it can use.
-    fn placed(self, _: Place, _: &Reader<'_>) -> Result<Self, ScenarioError> {
-        Ok(self)
+    /// The same with the place of its ranks, and keys that follow from it; an error if they are nowhere that it can use.
+    fn placed(
+        self,
+        _: &Ranks,
+        _: &Context<'_>,
+        _: &Reader<'_>,
+        _: u64,
+    ) -> Result<(Self, Resolved), ScenarioError> {
+        Ok((self, Resolved::new()))
+    }
+
+    /// Its name, if there are several ways to do the same.
+    fn name(&self) -> Option<&'static str> {
+        None
     }
 
     /// The messages of an iteration. Random choices are the same in each.
@@ -93,7 +104,8 @@ impl<A: Algorithm> Declared for Collective<A> {
         let (ranks, mut resolved) = Ranks::read(table, context)?;
         let bytes = message(&table.need("bytes")?, context)?;
         let (algorithm, mut own) = A::read(table, ranks.count(), bytes)?;
-        let algorithm = algorithm.placed(ranks.place(context.topology), table)?;
+        let (algorithm, mut placed) = algorithm.placed(&ranks, context, table, bytes)?;
+        own.append(&mut placed);
         let start = start(table)?;
         let (repeat, compute) = repeated(table)?;
         resolved.append(&mut object(json!({ "bytes": bytes })));
@@ -205,7 +217,15 @@ impl<A: Algorithm> Pattern for Collective<A> {
     fn job(&self) -> Option<JobInfo> {
         let ranks = self.ranks.count();
         let collective = Some((self.bytes, self.algorithm.bus_factor(ranks)));
-        Some(JobInfo { ranks, iterations: self.repeat, collective, owns_rounds: false, within: None })
+        let algorithm = self.algorithm.name();
+        Some(JobInfo {
+            ranks,
+            iterations: self.repeat,
+            collective,
+            algorithm,
+            owns_rounds: false,
+            within: None,
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 use headway_units::Time;
 
 mod collective;
+mod nodes;
 mod parts;
 mod ranks;
 mod ring;
@@ -13,8 +14,9 @@ pub(super) mod trees;
 pub(crate) use collective::{
     ALL_BYTES, Algorithm, CHANNELS, CHUNKS, COMPUTE, Collective, Extent, REPEAT, chunk, count_of, repeated,
 };
+pub(crate) use nodes::{NodeTrees, faster, hierarchical, in_trees};
 pub(crate) use parts::Parts;
-pub(crate) use ranks::{FIRST, PLACEMENT, Place, RANKS, Ranks};
+pub(crate) use ranks::{FIRST, PLACEMENT, RANKS, Ranks};
 pub(crate) use ring::{HalfRing, OnRing, RING_KEYS, Ring, too_few};
 pub(crate) use schedule::{Schedule, between};
 
@@ -28,6 +30,8 @@ pub struct JobInfo {
     /// For a collective, its size in bytes as nccl-tests counts it, and the factor by which the algorithm bandwidth is
     /// multiplied to get the bus bandwidth (nccl-tests, doc/PERFORMANCE.md).
     pub collective: Option<(u64, f64)>,
+    /// Name of its algorithm, if there are several.
+    pub algorithm: Option<&'static str>,
     /// True if each of its rounds belongs to the host that begins it, as a call to its client.
     pub owns_rounds: bool,
     /// Longest duration of a round.

@@ -146,6 +146,14 @@ impl Ranks {
         }
     }
 
+    /// Host of each rank, or hosts in order where they are drawn in each run.
+    pub(crate) fn known_hosts(&self, hosts: u32) -> Vec<u32> {
+        match self {
+            Ranks::Hosts(own) => own.clone(),
+            Ranks::Scattered { .. } => (0..hosts).collect(),
+        }
+    }
+
     /// Host of each rank in a run.
     pub(crate) fn hosts(&self, making: &Making<'_>) -> Vec<u32> {
         match self {
@@ -175,6 +183,20 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// Ranks of a node; an error for an algorithm of whole nodes if they are none.
+    pub(crate) fn needs_node(self, algorithm: &str, table: &Reader<'_>) -> Result<u32, ScenarioError> {
+        if let Some(node) = self.node {
+            return Ok(node);
+        }
+        let text = format!("`{algorithm}` takes ranks that are whole nodes or racks, two at least");
+        let problem = Problem::Contradiction(text);
+        let help = "leave `ranks` and `first` out, or name whole nodes of a topology that has some";
+        Err(match table.get("algorithm") {
+            Some(item) => item.fail(problem).help(help),
+            None => ScenarioError::new(problem, table.at()),
+        })
+    }
+
     /// Ranks of a node, each with an interface of its own; 1 elsewhere.
     pub(crate) fn rail_node(self) -> u32 {
         self.node.filter(|_| self.rails).unwrap_or(1)

@@ -1,11 +1,11 @@
 //! A ring: each rank sends to the next one the data that it has received from the one before.
 
-use super::super::PatternInfo;
 use super::super::draw::Ground;
 use super::super::keys::{Key, START};
 use super::super::reading::{Resolved, object};
+use super::super::{Context, PatternInfo};
 use super::{
-    ALL_BYTES, Algorithm, CHANNELS, CHUNKS, COMPUTE, Extent, FIRST, PLACEMENT, Place, RANKS, REPEAT,
+    ALL_BYTES, Algorithm, CHANNELS, CHUNKS, COMPUTE, Extent, FIRST, PLACEMENT, RANKS, REPEAT, Ranks,
     Schedule, chunk, count_of,
 };
 use crate::text::{Problem, Reader, ScenarioError};
@@ -122,8 +122,15 @@ impl<C: OnRing> Algorithm for HalfRing<C> {
         Ok((HalfRing { ring, collective: PhantomData }, resolved))
     }
 
-    fn placed(self, place: Place, _: &Reader<'_>) -> Result<Self, ScenarioError> {
-        Ok(HalfRing { ring: Ring { node: place.rail_node(), ..self.ring }, ..self })
+    fn placed(
+        self,
+        ranks: &Ranks,
+        context: &Context<'_>,
+        _: &Reader<'_>,
+        _: u64,
+    ) -> Result<(Self, Resolved), ScenarioError> {
+        let node = ranks.place(context.topology).rail_node();
+        Ok((HalfRing { ring: Ring { node, ..self.ring }, ..self }, Resolved::new()))
     }
 
     fn schedule(&self, ranks: u32, bytes: u64, _: &mut Stream) -> Schedule {
