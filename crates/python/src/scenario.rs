@@ -245,6 +245,12 @@ impl PyScenario {
         self.inner.setup.as_ref().map_or(Vec::new(), |setup| setup.facts.clone())
     }
 
+    /// The switch chip that could be its switch which carries most, and the bytes of the chip's memory.
+    fn fitting_chip(&self) -> Option<(&'static str, u64)> {
+        let (chip, memory) = self.inner.setup.as_ref()?.fitting_chip()?;
+        Some((chip.word(), memory.size))
+    }
+
     /// The longest path among its flows, with nothing else on it; `None` without flows.
     fn longest_path<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(path) = self.inner.longest_path() else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Events at hosts and ports of a lossless fabric.
+//! Events at hosts and ports of a lossless fabric, and at ports that share the memory of their switch.
 
 use super::{Engine, note_repeated};
 use crate::ports::lossless::Asks;
@@ -17,6 +17,14 @@ impl Engine<'_> {
     fn ask(&mut self, number: u32) {
         if number < self.ports.hosts && self.ports.lossless.is_some() {
             self.pull(number);
+        }
+    }
+
+    /// A packet arrives at a port of a switch whose ports share memory.
+    #[inline(never)]
+    pub(super) fn forward_to_memory(&mut self, number: u32, handle: u32) {
+        if let Err(full) = self.ports.offer_to_memory(number, handle, self.now) {
+            self.overflowed(number, full);
         }
     }
 

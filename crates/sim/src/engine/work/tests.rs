@@ -129,6 +129,7 @@ fn spec(flows: Vec<FlowSpec>, costs: HostCosts) -> RunSpec {
             bonded: false,
             altered: Vec::new(),
             pfc: None,
+            memory: None,
         },
         transports: vec![TransportSpec::new("homa", Vec::new())],
         flows,
