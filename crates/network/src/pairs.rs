@@ -192,7 +192,6 @@ pub fn check_ports(network: &Network, costs: &HostCosts, causes: bool) -> Result
     let refused = [
         (!costs.is_free(), "hosts whose processors take time ([hosts])"),
         (fabric.host_queue.is_some(), "a queue in front of the links of hosts ([hosts] queue)"),
-        (fabric.pfc.is_some(), "lossless switches ([fabric.pfc])"),
         (causes, "times that are told by cause ([sample] causes)"),
     ];
     match refused.iter().find(|(is_so, _)| *is_so && network.owners().is_bonded()) {
