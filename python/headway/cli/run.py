@@ -14,6 +14,8 @@ import click
 from headway._headway import keep_memory
 from headway.cli.echo import echo
 from headway.cli.options import (
+    fair_option,
+    fair_sets,
     force_option,
     out_option,
     scale_option,
@@ -29,6 +31,7 @@ from headway.data import changes
 from headway.data.run import Run
 from headway.data.sentences import in_columns, one_line, surprising, transport_lines
 from headway.data.units import quantity, size, wait
+from headway.fair import fair_setting
 from headway.loading import Scenario, Threads, thread_count
 from headway.names import ScenarioFile
 from headway.sweeps.pace import known, learn, run_expected, transport_of
@@ -47,6 +50,7 @@ CAPTURED_BYTES = 136
 @out_option(required=False)
 @force_option
 @scale_option
+@fair_option
 @threads_option
 @click.option(
     "--dry-scaling",
@@ -75,6 +79,7 @@ def run(
     out: Path | None,
     force: bool,
     scale: str | None,
+    fair: bool,
     threads: Threads,
     dry_scaling: bool,
     csv: bool,
@@ -91,6 +96,9 @@ def run(
     links = _links(capture_links)
     scenario = Scenario.load(file.path, sets=sets, scale=scale)
     scenario.native.check_sets(False)
+    if fair:
+        setting = fair_setting(scenario, whole=False, variant=variant)
+        scenario = Scenario.load(file.path, sets=fair_sets(sets, setting), scale=scale)
     if variant is not None:
         scenario = scenario.variant(variant)
     if dry_scaling:
