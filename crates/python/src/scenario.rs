@@ -240,9 +240,9 @@ impl PyScenario {
         self.inner.expected_file_bytes()
     }
 
-    /// Facts about the files of its traffic, in sentences.
+    /// Facts about the files of its traffic and the memory of its switches, in sentences.
     fn facts(&self) -> Vec<String> {
-        self.inner.setup.as_ref().map_or(Vec::new(), |setup| setup.facts.clone())
+        self.inner.setup.as_ref().map_or(Vec::new(), |setup| setup.all_facts())
     }
 
     /// The switch chip that could be its switch which carries most, and the bytes of the chip's memory.

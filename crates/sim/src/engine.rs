@@ -360,20 +360,6 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// A packet arrived over this link at a switch that chooses its next port now.
-    #[inline(never)]
-    fn choose(&mut self, link: u32, handle: u32) {
-        if link & AT_PORT != 0 {
-            return self.forward_to_memory(link & !AT_PORT, handle);
-        }
-        match self.ports.choose(link, handle, self.now) {
-            Some(next) if self.ports.lossless.is_some() => self.forward_lossless(link, next, handle),
-            Some(next) if self.ports.memory.is_some() => self.forward_to_memory(next, handle),
-            Some(next) => self.forward(next, handle),
-            None => self.ports.links.lose_without_route(link, handle),
-        }
-    }
-
     /// A full queue at this port hit a packet.
     #[inline(never)]
     fn overflowed(&mut self, number: u32, full: Full<u32>) {

@@ -330,8 +330,7 @@ fn read_setup(
         return Err(traffic_item.range("at least one entry", "an empty list"));
     }
     let traffic::Context { transports, notes, facts, .. } = context;
-    let (transports, mut notes) = (transports.into_inner(), notes.into_inner());
-    let mut facts = facts.into_inner();
+    let (transports, mut notes, facts) = (transports.into_inner(), notes.into_inner(), facts.into_inner());
     notes.splice(0..0, topology.notes.iter().cloned());
     let mut said = rustc_hash::FxHashSet::default();
     notes.retain(|note| said.insert(note.clone()));
@@ -348,7 +347,6 @@ fn read_setup(
         entry.map_or_else(|| at.clone(), |entry| entry.at.clone())
     };
     let fabric = fabric::read(fabric_table.as_ref(), &transports, foreign, &topology, &at, &place)?;
-    facts.extend(crate::switch_memory::facts(&topology, &fabric));
     let hosts = super::hosts::read(table)?;
     let fabric = FabricSpec { host_queue: hosts.queue, ..fabric };
     super::tuning::tune(&mut transports, &entries, &topology, &fabric);

@@ -394,6 +394,12 @@ impl Setup {
         Ok(Resolved { spec, names, entries, rounds, steps, warnings })
     }
 
+    /// Facts about the files of its traffic, and about memory that ports share, in sentences.
+    pub fn all_facts(&self) -> Vec<String> {
+        let memory = crate::switch_memory::facts(&self.topology, &self.fabric);
+        self.facts.iter().cloned().chain(memory).collect()
+    }
+
     /// The chip that could be its switch which carries most, with the chip's memory.
     pub fn fitting_chip(&self) -> Option<(headway_network::Chip, headway_network::ChipMemory)> {
         crate::switch_memory::fitting_chip(&self.topology, &self.fabric)

@@ -28,7 +28,7 @@ fn a_chip_fills_in_its_memory() {
     let memory = &scenario.resolved_json()["fabric"]["memory"];
     assert_eq!((&memory["size"], &memory["alpha"]), (&42_349_632.into(), &2.0.into()));
     assert_eq!((&memory["reserve"], &memory["chip"]), (&1664.into(), &"tomahawk2".into()));
-    let facts = &scenario.setup().expect("it runs").facts;
+    let facts = scenario.setup().expect("it runs").all_facts();
     assert!(facts.iter().any(|fact| fact.contains("one full queue alone holds")), "{facts:?}");
     // A discipline with a short queue of its own keeps it; another has no limit but the memory.
     let buffer = |discipline: &str| {
