@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from headway.data.units import size
+from headway.data.units import plain, size
 from headway.errors import HeadwayError
 from headway.in_effect import BUFFER, TRIMMING, InEffect, in_effect
 from headway.loading import Scenario
@@ -15,6 +15,8 @@ from headway.loading import Scenario
 MARK_PART, LEAST_MARKS = 1 / 7, 20
 # The discipline whose marks do not follow the rates of links by themselves.
 MARKED = "ecn-threshold"
+# Variants that a sentence names, at most.
+MOST_NAMED = 4
 
 
 @dataclass(frozen=True)
@@ -70,3 +72,21 @@ def _keys_of(one: Scenario, effect: InEffect, chip: tuple[str, int]) -> tuple[di
         keys["fabric.threshold"] = str(marks)
         told.append(f"marks from {marks} packets on where queues mark by a threshold, a seventh of the longest path")
     return keys, told
+
+
+def short_buffers(found: Sequence[InEffect]) -> str | None:
+    """A sentence about default buffers that hold less than the longest path does: they do not follow the rate."""
+
+    def is_short(one: InEffect) -> bool:
+        trims = one.ports.partition(",")[0] in TRIMMING
+        return BUFFER in one.defaults and not trims and 0 < one.buffer_bytes < one.bdp_bytes
+
+    short = [one for one in found if is_short(one)]
+    if not short:
+        return None
+    of = "" if len(short) == len(found) else f" of {', '.join(one.variant for one in short[:MOST_NAMED])}"
+    first = short[0]
+    return (
+        f"the default buffer{of}, {plain(first.buffer_packets)} packets at any rate, holds less than the longest path"
+        f" does ({plain(first.bdp_packets)} packets): set `{BUFFER}`, or --fair for the memory of a real switch"
+    )

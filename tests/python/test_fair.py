@@ -97,3 +97,12 @@ def test_the_commands_propose_it_and_apply_it(headway: Callable[..., Answer], tm
     assert "by --fair" not in applied.err and "shared memory" in applied.out
     run = headway("run", file, "--fair", "--out", tmp_path / "run")
     assert run.status == 0
+
+
+def test_a_default_buffer_shorter_than_the_path_is_said(headway: Callable[..., Answer], tmp_path: Path) -> None:
+    file = tmp_path / "fast.toml"
+    file.write_text(TEXT.partition("[variants")[0].replace("100 Gbps", "400 Gbps").replace('"1 us"', '"3 us"'))
+    said = "the default buffer, 128 packets at any rate, holds less than the longest path does"
+    assert said in headway("check", file).err
+    assert said not in headway("check", file, "--set", "fabric.buffer=1 MB").err
+    assert said not in headway("check", file, "--fair").err

@@ -23,7 +23,7 @@ from headway.data.point import Point, by_place
 from headway.data.steadiness import is_unmeasured, start_up
 from headway.data.units import size
 from headway.errors import HeadwayError, ScenarioError
-from headway.fair import fair_setting
+from headway.fair import fair_setting, short_buffers
 from headway.in_effect import InEffect, in_effect
 from headway.loading import Scenario
 from headway.names import ScenarioFile
@@ -98,6 +98,8 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, fair: bo
     _print_in_effect(effect)
     for line in _memory(scenario, effect):
         echo(line)
+    if (short := short_buffers(effect)) is not None and not is_quiet():
+        echo(f"note: {short}", err=True)
     if not fair and len(scenario.native.variants()) > 1 and not is_quiet():
         _propose(scenario)
     for unlike in () if is_quiet() else unlike_times(times_of(scenario, points)):
