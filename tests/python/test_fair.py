@@ -92,9 +92,9 @@ def test_the_commands_propose_it_and_apply_it(headway: Callable[..., Answer], tm
     file = tmp_path / "compare.toml"
     file.write_text(TEXT)
     proposed = headway("check", file)
-    assert "note: one setting for all variants, by --fair: the 32.6 MB of a `trident3`" in proposed.err
+    assert "one setting for all variants, by --fair: the 32.6 MB of a `trident3`" in proposed.out
     applied = headway("check", file, "--fair")
-    assert "by --fair" not in applied.err and "shared memory" in applied.out
+    assert "by --fair" not in applied.out and "shared memory" in applied.out
     run = headway("run", file, "--fair", "--out", tmp_path / "run")
     assert run.status == 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +25,7 @@ from headway.data.steadiness import is_unmeasured, start_up
 from headway.data.units import size
 from headway.errors import HeadwayError, ScenarioError
 from headway.fair import fair_setting, short_buffers
-from headway.in_effect import InEffect, in_effect
+from headway.in_effect import WIDEST, InEffect, in_effect
 from headway.loading import Scenario
 from headway.names import ScenarioFile
 from headway.reporting.figures.kind import Facts
@@ -97,7 +98,7 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, fair: bo
     effect = in_effect(scenario)
     _print_in_effect(effect)
     for line in _memory(scenario, effect):
-        echo(line)
+        echo(_wrapped(line))
     if (short := short_buffers(effect)) is not None and not is_quiet():
         echo(f"note: {short}", err=True)
     if not fair and len(scenario.native.variants()) > 1 and not is_quiet():
@@ -195,6 +196,11 @@ def facts_of(scenario: Scenario, points: Sequence[Point] | None = None) -> Facts
     return Facts(tuple(reversed(first)), swept, tables, runs="topology" in resolved, model="model" in resolved)
 
 
+def _wrapped(line: str) -> str:
+    """A line in lines that fit a terminal."""
+    return textwrap.fill(line, WIDEST, subsequent_indent="    ", break_on_hyphens=False)
+
+
 def _memory(scenario: Scenario, effect: Sequence[InEffect]) -> list[str]:
     """What queues get of a memory that ports share, with the variants that have it."""
     names = scenario.native.variants()
@@ -215,7 +221,7 @@ def _propose(scenario: Scenario) -> None:
     except HeadwayError:
         return
     if setting is not None and any(_switches(scenario, name) is None for name in scenario.native.variants()):
-        echo(f"note: one setting for all variants, by --fair: {setting.sentence}", err=True)
+        echo(_wrapped(f"one setting for all variants, by --fair: {setting.sentence}"))
 
 
 def _switches(scenario: Scenario, variant: str) -> str | None:
