@@ -106,6 +106,7 @@ fn core(name: u8, data: u8, control: u8) -> Core {
         bonded: false,
         altered: Vec::new(),
         pfc: None,
+        memory: None,
     };
     let network = Arc::new(Network::build(&topology, &fabric).expect("a network"));
     let addresses = Addresses::new(HOSTS);

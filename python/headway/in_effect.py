@@ -274,6 +274,8 @@ def _of(variant: str, scenario: Scenario, set_keys: set[str], paths: _Longest) -
     discipline = ports = str(fabric["discipline"])
     if fabric.get("pfc"):
         ports += ", lossless"
+    if fabric.get("memory"):
+        ports += ", shared memory"
     if fabric.get("at"):
         ports += ", others by [[fabric.at]]"
     swept = scenario.native.swept()

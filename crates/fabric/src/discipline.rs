@@ -67,7 +67,7 @@ pub enum Overflow {
 }
 
 /// Packets that wait at a port when neither a scenario nor the discipline says otherwise.
-const USUAL_LIMIT: Limit = Limit::Packets(128);
+pub const USUAL_LIMIT: Limit = Limit::Packets(128);
 
 /// A packet that asks to be queued.
 #[derive(Clone, Copy, Debug)]

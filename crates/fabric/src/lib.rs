@@ -34,7 +34,7 @@ pub use counters::{BrokenIdentity, DropReason, PortCounters};
 pub use credit_shaping::{CreditShaping, CreditShapingParams};
 pub use cross_queue::{CrossQueueEcn, CrossQueueParams, DropRule, MarkWhen};
 pub use demands::{DisciplineInfo, Need, Offers, Rewrite, Unoffered};
-pub use discipline::{Arrival, Departing, Discipline, Overflow, PortContext, Space};
+pub use discipline::{Arrival, Departing, Discipline, Overflow, PortContext, Space, USUAL_LIMIT};
 pub use drop_tail::DropTail;
 pub use ecn_threshold::{EcnThreshold, EcnThresholdParams, MarkAt};
 pub use explicit_rate::{ExplicitRate, ExplicitRateParams};

@@ -285,6 +285,14 @@ impl<H: Copy> Queues<H> {
         }
     }
 
+    /// Shows every packet that waits, of all classes.
+    pub(crate) fn show_all(&self, mut show: impl FnMut(H)) {
+        for ring in self.first.iter().chain(&self.rest) {
+            let mask = ring.slots.len().wrapping_sub(1);
+            (ring.head..ring.head + ring.len).for_each(|place| show(ring.slots[place as usize & mask]));
+        }
+    }
+
     /// Control packets waiting.
     #[inline]
     pub(crate) fn control_packets(&self) -> u32 {

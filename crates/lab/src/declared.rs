@@ -4,7 +4,7 @@ use crate::fabric::{AT_KEYS, MODES, param_json};
 use crate::keys::{TABLES, Table};
 use crate::text::key::Key;
 use headway_fabric::{Buffer, Limit, Space, registry as disciplines};
-use headway_network::{PfcParams, Routing};
+use headway_network::{MemoryParams, PfcParams, Routing};
 use headway_packet::Sizes;
 use headway_params::{ParamKind, ParamSpec, ParamValue, Params};
 use headway_transport::registry as transports;
@@ -45,6 +45,11 @@ pub(crate) fn tables() -> Vec<Json> {
     let pfc: Vec<Json> = PfcParams::specs().iter().map(parameter).collect();
     tables.push(
         json!({ "name": "fabric.pfc", "summary": "switches that stop links and drop no data", "params": pfc }),
+    );
+    let mut memory: Vec<Json> = MemoryParams::specs().iter().map(parameter).collect();
+    memory.extend(crate::switch_memory::KEYS.iter().map(key_json));
+    tables.push(
+        json!({ "name": "fabric.memory", "summary": "memory that all ports of a switch share", "params": memory }),
     );
     tables
 }

@@ -1,6 +1,7 @@
 //! The `[fabric]` and `[transport]` tables.
 
 use crate::foreign::{self, Foreign};
+use crate::switch_memory;
 use crate::text::key::{Key, Takes, key};
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value, names};
 use crate::topology::{Topology, link_choice};
@@ -59,6 +60,12 @@ pub const KEYS: &[Key] = &[
         "time at which a switch passes a packet on: when all of it has arrived, or its header; see below",
     ),
     key("at", Takes::Tables, "none", "`[[fabric.at]]`: ports that do something else; see below"),
+    key(
+        "memory",
+        Takes::Table,
+        "none",
+        "`[fabric.memory]`: memory that all ports of a switch share; see below",
+    ),
     key("pfc", Takes::Table, "none", "`[fabric.pfc]`: switches that stop links and drop no data; see below"),
 ];
 
@@ -80,6 +87,7 @@ pub const AT_KEYS: &[Key] = &[
     ),
     key("buffer", Takes::Room, "as in `[fabric]`", "their buffer space for data"),
     key("control_buffer", Takes::Room, "as in `[fabric]`", "their buffer space for control packets"),
+    switch_memory::AT_KEY,
 ];
 
 /// Ways to forward: the value in a scenario.
@@ -162,7 +170,10 @@ fn find_transport(item: &Item<'_>, name: &str, foreign: &[Foreign]) -> Result<Ve
     })
 }
 
-fn read_params(table: &Reader<'_>, specs: &[ParamSpec]) -> Result<Vec<(String, ParamValue)>, ScenarioError> {
+pub(crate) fn read_params(
+    table: &Reader<'_>,
+    specs: &[ParamSpec],
+) -> Result<Vec<(String, ParamValue)>, ScenarioError> {
     let mut params = Vec::new();
     for spec in specs {
         if let Some(item) = table.get(spec.name) {
@@ -213,6 +224,7 @@ pub(crate) fn plain_fabric(topology: &Topology, sizes: Sizes, routing: Routing) 
         forwarding: headway_network::Forwarding::StoreAndForward,
         host_queue: None,
         pfc: None,
+        memory: None,
     }
 }
 
@@ -256,6 +268,17 @@ pub fn read(
         spec.buffer.data = Limit::Bytes(memory);
         spec.buffer.control = space.control.unwrap_or(Limit::Packets(u32::MAX));
     }
+    let memory = table.get("memory");
+    if let Some(item) = &memory {
+        if spec.pfc.is_some() {
+            let text = "lossless switches have their memory by [fabric.pfc]".to_string();
+            let error = item.fail(Problem::Contradiction(text));
+            return Err(error.help("a chip's is [fabric.pfc] chip = \"...\""));
+        }
+        let memory = switch_memory::read(item)?;
+        spec.buffer = switch_memory::own_buffer(spec.buffer, space, &memory);
+        spec.memory = Some(memory);
+    }
     if let Some(item) = table.get("forwarding") {
         spec.forwarding = FORWARDINGS[item.choice(&FORWARDINGS.map(|(_, name)| name))?].0;
     }
@@ -264,6 +287,9 @@ pub fn read(
     if let Some(item) = some {
         let list = item.list().map_err(|e| e.help("ports are a list of tables: write [[fabric.at]]"))?;
         spec.at = list.iter().map(|item| ports(item, &spec, space, topology)).collect::<Result<_, _>>()?;
+    }
+    if let Some(item) = &memory {
+        switch_memory::check(item, topology, &spec)?;
     }
     Ok(spec)
 }
@@ -378,6 +404,12 @@ fn ports(
         params.retain(|(other, _)| *other != key);
         params.push((key, value));
     }
+    let alpha = table.get("memory_alpha");
+    if let (Some(item), None) = (&alpha, &fabric.memory) {
+        let table = "[[fabric.at]] without [fabric.memory]".to_string();
+        return Err(item.fail(Problem::UnusedKey { key: "memory_alpha".into(), table }));
+    }
+    let alpha = alpha.as_ref().map(switch_memory::alpha).transpose()?;
     finish(&table, &name)?;
     if table.asked()[asked..].iter().all(|key| table.get(key).is_none()) {
         let problem = Problem::Contradiction("these ports are to do nothing else than the others".into());
@@ -386,6 +418,9 @@ fn ports(
     let spec =
         FabricSpec { discipline: name.clone(), params: params.clone(), at: Vec::new(), ..fabric.clone() };
     let mut buffer = buffer(&spec, space, table.at())?;
+    if let Some(memory) = &fabric.memory {
+        buffer = switch_memory::own_buffer(buffer, space, memory);
+    }
     if fabric.pfc.is_some() {
         let control = space.control.unwrap_or(fabric.buffer.control);
         buffer = Buffer { data: fabric.buffer.data, control };
@@ -396,7 +431,7 @@ fn ports(
             return Err(at.fail(Problem::Contradiction(text)));
         }
     }
-    Ok(PortsAt { ports, buffer, discipline: name, params })
+    Ok(PortsAt { ports, buffer, discipline: name, params, alpha })
 }
 
 /// Buffer space: as the scenario asks for, and the discipline's own for the rest.
@@ -490,9 +525,14 @@ pub fn fabric_json(spec: &FabricSpec) -> Json {
     if let Some(pfc) = &spec.pfc {
         let mut own = Map::new();
         for (spec, value) in PfcParams::specs().iter().zip(pfc.values()) {
-            own.insert(spec.name.into(), param_json(&value));
+            if !switch_memory::is_no_chip(&value) {
+                own.insert(spec.name.into(), param_json(&value));
+            }
         }
         map.insert("pfc".into(), Json::Object(own));
+    }
+    if let Some(memory) = &spec.memory {
+        map.insert("memory".into(), switch_memory::to_json(memory));
     }
     if !spec.at.is_empty() {
         map.insert("at".into(), spec.at.iter().map(ports_json).collect());
@@ -515,6 +555,9 @@ fn ports_json(at: &PortsAt) -> Json {
     map.insert("buffer".into(), show_limit(at.buffer.data).into());
     map.insert("control_buffer".into(), show_limit(at.buffer.control).into());
     params_json(&mut map, &known, &at.params);
+    if let Some(alpha) = at.alpha {
+        map.insert("memory_alpha".into(), alpha.into());
+    }
     Json::Object(map)
 }
 

@@ -20,6 +20,7 @@ pub mod perfetto;
 pub mod results;
 pub mod run;
 pub mod scenario;
+pub mod switch_memory;
 pub mod text;
 pub mod topology;
 pub mod traffic;

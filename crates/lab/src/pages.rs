@@ -9,7 +9,7 @@ use crate::model;
 use crate::results::schema::{self, Field, Of};
 use crate::text::key::Key;
 use crate::traffic;
-use headway_network::topology;
+use headway_network::{Chip, ChipMemory, topology};
 use headway_transport::deploy::NETWORKS;
 use headway_transport::registry::{self, Entry};
 use serde_json::Value as Json;
@@ -38,6 +38,7 @@ fn all() -> Vec<(String, String)> {
         ("formats", formats()),
         ("deployment", deployment()),
         ("networks", networks()),
+        ("chips", chips()),
     ];
     let named = fixed.map(|(name, text)| (name.to_string(), text));
     let transports = registry::all_entries();
@@ -126,6 +127,23 @@ fn models() -> String {
         );
     }
     models
+}
+
+/// Switch chips with their memories and the sources.
+fn chips() -> String {
+    let mut rows = String::from(
+        "| `chip` | `size` | `alpha` | `reserve` | fastest port | ports together | source |\n|---|---|---|---|---|---|---|\n",
+    );
+    for chip in Chip::ALL {
+        let Some(memory) = chip.memory() else { continue };
+        let ChipMemory { size, alpha, reserve, capacity, port, source } = memory;
+        let _ = writeln!(
+            rows,
+            "| `{}` | {size} B | {alpha} | {reserve} B | {port} Gb/s | {capacity} Gb/s | {source} |",
+            chip.word()
+        );
+    }
+    rows
 }
 
 /// The tables of a scenario that have one form, and each form of those that have several.

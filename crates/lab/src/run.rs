@@ -20,7 +20,7 @@ use crate::text::{LabError, Problem, ScenarioError};
 use headway_fabric::DropReason;
 use headway_network::Witness;
 use headway_network::{
-    Change, Down, Fault, FaultSpec, FlowState, LinkRecord, Outcome, Progress, RunError, SampleSpec,
+    Change, Down, Fault, FaultSpec, FlowState, LinkRecord, Outcome, Progress, RunError, RunSpec, SampleSpec,
     TransportSpec,
 };
 use headway_transport::Room;
@@ -225,7 +225,7 @@ fn explain(error: RunError, scenario: &Scenario, resolved: &Resolved) -> LabErro
 
 /// Sentences with facts that a reader of the results should know.
 fn notes(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> Vec<String> {
-    let mut found = shallow(setup, outcome);
+    let mut found = shallow(setup, &resolved.spec, outcome);
     found.extend(rails::idle_nics(setup, outcome));
     found.extend(rails::idle_uplinks(setup, outcome));
     let count = |state| outcome.flows.iter().filter(|r| r.state == state).count();
@@ -275,41 +275,57 @@ fn notes(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> Vec<String> {
     found
 }
 
-/// Transports whose designs suppose that no data is lost, or hardly any, where ports of switches had no room for it.
+/// Transports that lost data because ports of switches had no room for it: those whose designs suppose that none is lost, or
+/// hardly any, and all that lost more than one packet in a thousand.
 /// The sentences contain no numbers of the run: seeds then give the same ones, which are printed once.
-fn shallow(setup: &Setup, outcome: &Outcome) -> Vec<String> {
+fn shallow(setup: &Setup, spec: &RunSpec, outcome: &Outcome) -> Vec<String> {
     let full = [DropReason::BufferFull, DropReason::HeadroomFull];
-    let was_full = |link: &LinkRecord| full.iter().any(|reason| link.counters.dropped[*reason as usize] > 0);
+    let drops_of =
+        |link: &LinkRecord| full.iter().map(|reason| link.counters.dropped[*reason as usize]).sum::<u64>();
+    let all: u64 = outcome.links.iter().filter(|link| link.from_switch).map(drops_of).sum();
     let mut found = Vec::new();
-    if !outcome.links.iter().any(|link| link.from_switch && was_full(link)) {
+    if all == 0 {
         return found;
     }
     let (fabric, stacks) = (&setup.fabric, setup.stacks());
-    let key = match (&fabric.pfc, fabric.at.is_empty()) {
-        (Some(_), _) => "the memory of lossless switches, `buffer` of [fabric.pfc]".to_string(),
-        (None, true) => format!("`fabric.buffer`, {} here", show_limit(fabric.buffer.data)),
-        (None, false) => "`buffer` of [fabric] and [[fabric.at]]".to_string(),
+    let key = match (&fabric.pfc, &fabric.memory, fabric.at.is_empty()) {
+        (Some(_), ..) => "the memory of lossless switches, `buffer` of [fabric.pfc]".to_string(),
+        (None, Some(_), _) => "the memory of switches, `size` of [fabric.memory]".to_string(),
+        (None, None, true) => format!("`fabric.buffer`, {} here", show_limit(fabric.buffer.data)),
+        (None, None, false) => "`buffer` of [fabric] and [[fabric.at]]".to_string(),
     };
     for (number, TransportSpec { name, .. }) in setup.transports.iter().enumerate() {
-        let room =
-            headway_transport::registry::capabilities(name).map_or(Room::Any, |declared| declared.room);
-        let Some(needs) = room.describe_need() else { continue };
         // Transports that lost nothing are not meant.
-        let lost = outcome.by_transport.get(number).and_then(|record| record.data_drops);
-        let mine = setup.transports.len() == 1 || lost.is_some_and(|drops| drops > 0);
-        if !mine || stacks[number].is_some() {
+        let known = outcome.by_transport.get(number).and_then(|record| record.data_drops);
+        let lost = if setup.transports.len() == 1 { all } else { known.unwrap_or(0) };
+        if lost == 0 || stacks[number].is_some() {
             continue;
         }
+        let room =
+            headway_transport::registry::capabilities(name).map_or(Room::Any, |declared| declared.room);
         let lossy = fabric.pfc.is_none() && room == Room::Lossless;
         let other = if lossy { ", or set `[fabric.pfc]`" } else { "" };
+        let why = match room.describe_need() {
+            Some(needs) => format!("needs {needs}, and full ports dropped some"),
+            None if lost > packets_of(spec, number) / 1000 => {
+                "lost more than 0.1 % of its data packets at full ports".to_string()
+            }
+            None => continue,
+        };
         let told = format!(
-            "`{name}` needs {needs}, and full ports dropped some: its completion times may tell of the buffer as much as of `{name}`; raise {key}{other} (headway docs choosing)"
+            "`{name}` {why}: its completion times may tell of the buffer as much as of `{name}`; raise {key}{other}, or give all that you compare the switches of one chip by --fair (headway docs choosing)"
         );
         if !found.contains(&told) {
             found.push(told);
         }
     }
     found
+}
+
+/// Data packets that the messages of a transport take without repetitions.
+fn packets_of(spec: &RunSpec, transport: usize) -> u64 {
+    let own = spec.flows.iter().filter(|flow| usize::from(flow.transport) == transport);
+    own.map(|flow| spec.fabric.sizes.packets(flow.bytes)).sum()
 }
 
 /// Wall-clock time, for speeds and progress: nothing in a run depends on it.

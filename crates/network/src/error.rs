@@ -78,6 +78,20 @@ pub enum BuildError {
         /// Bytes that it has.
         buffer: u64,
     },
+    /// A switch whose shared memory is smaller than the reserves in it.
+    #[error(
+        "switch {switch} has {size} B, and the queues of its {ports} ports reserve {needed} B of it: nothing is left to share"
+    )]
+    SharedMemory {
+        /// Name of the switch.
+        switch: String,
+        /// Ports of the switch.
+        ports: u64,
+        /// Bytes of all reserves.
+        needed: u64,
+        /// Bytes that it has.
+        size: u64,
+    },
     /// Something that a lossless fabric does not go with.
     #[error("lossless switches (`[fabric.pfc]`): {0}")]
     Lossless(String),

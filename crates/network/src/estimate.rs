@@ -181,10 +181,18 @@ fn in_flight(spec: &RunSpec, flows: Flows) -> u64 {
     let on = |link: &LinkSpec| link.rate.bytes_in(link.delay) / wire + 1;
     // A host whose processor is behind holds arrived packets, without a bound of its own.
     let behind = if spec.costs.holds_arrivals() { u64::MAX } else { 0 };
-    let held = tiers.iter().fold(behind, |sum, tier| {
-        let one = on(&tier.link).saturating_add(if tier.from_switch { room } else { at_host });
-        sum.saturating_add(tier.count.saturating_mul(one))
+    let held_with = |room: u64| {
+        tiers.iter().fold(behind, |sum, tier| {
+            let one = on(&tier.link).saturating_add(if tier.from_switch { room } else { at_host });
+            sum.saturating_add(tier.count.saturating_mul(one))
+        })
+    };
+    // Ports that share a memory hold no more than it does.
+    let shared = spec.fabric.memory.as_ref().map(|memory| {
+        let all = packets(Limit::Bytes(memory.params.size)).saturating_mul(spec.topology.size().switches);
+        held_with(0).saturating_add(all)
     });
+    let held = held_with(room).min(shared.unwrap_or(u64::MAX));
     let Some(nic) =
         tiers.iter().filter(|g| !g.from_switch).map(|g| g.link.rate).max_by_key(|rate| rate.bps())
     else {

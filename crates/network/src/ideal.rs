@@ -242,6 +242,7 @@ mod tests {
             bonded: false,
             altered: Vec::new(),
             pfc: None,
+            memory: None,
         };
         let topology = TopologySpec::Graph(Graph { hosts: 2, switches: 4, links, back: Vec::new() });
         Network::build(&topology, &fabric).expect("a network")

@@ -292,6 +292,7 @@ mod tests {
             bonded: false,
             altered: Vec::new(),
             pfc: None,
+            memory: None,
         };
         Network::build(&TopologySpec::SingleSwitch(SingleSwitch { hosts: 2, link }), &fabric)
             .expect("a network")

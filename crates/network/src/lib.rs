@@ -17,6 +17,7 @@ mod interfaces;
 mod link;
 mod link_stats;
 pub mod lossless;
+pub mod memory;
 mod network;
 pub mod outcome;
 mod pairs;
@@ -49,6 +50,7 @@ pub use interfaces::Owners;
 pub use link::{Altered, Link, LinkChoice, LinkSpec};
 pub use link_stats::{LinkSampler, LinkStats};
 pub use lossless::{Lossless, Surplus};
+pub use memory::{Chip, ChipMemory, Memories, MemoryParams, MemorySpec, Outbound, SharedMemory};
 pub use network::Network;
 pub use outcome::{
     Arrivals, Ending, Entity, FlowRecord, FlowState, LinkRecord, Metric, Outcome, Progress, Sample,

@@ -28,7 +28,8 @@ pub struct Inbound {
 #[derive(Clone, Debug)]
 pub struct Lossless {
     params: PfcParams,
-    buffer: u64,
+    /// Memory of each switch.
+    buffers: Vec<u64>,
     /// Memory for each link that ends at a switch.
     inbound: Vec<Option<Inbound>>,
     /// Link between the same nodes in the other direction, for each link.
@@ -87,8 +88,8 @@ impl Lossless {
     pub fn new(network: &Network, surplus: Surplus<'_>) -> Result<Option<Lossless>, BuildError> {
         let Some(params) = network.fabric().pfc.clone() else { return Ok(None) };
         let (hosts, links) = (network.interfaces(), network.links());
-        let fastest = network.fastest_host();
-        let buffer = buffer_of(&params, fastest);
+        let fastest = network.fastest_hosts();
+        let buffers: Vec<u64> = fastest.iter().map(|rate| buffer_of(&params, *rate)).collect();
         let back = pairs(network)?;
         let ranges = ranges(surplus.faults, network)?;
         let largest = match params.largest_packet {
@@ -125,13 +126,14 @@ impl Lossless {
             let sum = &mut taken[switch as usize];
             *sum = sum.saturating_add(own);
             // Doubled with each doubling of the rate.
-            let times = (link.spec.rate.bps() / fastest.bps().max(1)).max(1).ilog2();
+            let times = (link.spec.rate.bps() / fastest[switch as usize].bps().max(1)).max(1).ilog2();
             let alpha = (params.alpha * f64::from(1u32 << ALPHA_BITS)).round() as u64;
             // Bounded, so that the shift cannot overflow.
             inbound.push(Some(Inbound { switch, place, headroom, alpha: alpha << times.min(20) }));
         }
         let mut pools = Vec::with_capacity(taken.len());
         for (switch, taken) in taken.into_iter().enumerate() {
+            let buffer = buffers[switch];
             let Some(pool) = buffer.checked_sub(taken) else {
                 return Err(BuildError::Memory {
                     switch: network.node_name(hosts + switch as u32),
@@ -142,7 +144,7 @@ impl Lossless {
             };
             pools.push(pool);
         }
-        Ok(Some(Lossless { params, buffer, inbound, back, pools }))
+        Ok(Some(Lossless { params, buffers, inbound, back, pools }))
     }
 
     /// Parameters of pauses.
@@ -150,14 +152,19 @@ impl Lossless {
         &self.params
     }
 
-    /// Memory of each switch.
+    /// Memory of the switch that has most of it.
     pub fn buffer(&self) -> u64 {
-        self.buffer
+        self.buffers.iter().max().copied().unwrap_or(0)
+    }
+
+    /// Memory of a switch.
+    pub fn buffer_at(&self, switch: u32) -> u64 {
+        self.buffers[switch as usize]
     }
 
     /// Least memory of a switch, for reserves and headroom.
     pub fn set_apart(&self) -> u64 {
-        self.buffer - self.pools.iter().min().copied().unwrap_or(self.buffer)
+        self.buffers.iter().zip(&self.pools).map(|(buffer, pool)| buffer - pool).max().unwrap_or(0)
     }
 
     /// Memory of a switch for a link; `None` for a link that ends at a host.

@@ -84,7 +84,9 @@ impl Network {
     /// Gives ports of lossless switches all of the switch's memory: the switch decides on the data that may wait there.
     fn check_lossless(&mut self) -> Result<(), BuildError> {
         let Some(params) = &self.fabric.pfc else { return Ok(()) };
-        let buffer = Limit::Bytes(crate::pfc::buffer_of(params, self.fastest_host()));
+        let rates = self.fastest_hosts();
+        let largest = rates.iter().map(|rate| crate::pfc::buffer_of(params, *rate)).max();
+        let buffer = Limit::Bytes(largest.unwrap_or(1));
         for rules in self.rules.iter_mut().filter(|rules| rules.ports != PortChoice::Hosts) {
             rules.buffer.data = buffer;
         }
@@ -95,12 +97,6 @@ impl Network {
             return Err(BuildError::Lossless(text));
         }
         Ok(())
-    }
-
-    /// The rate of the fastest link of a host.
-    pub(crate) fn fastest_host(&self) -> Rate {
-        let own = self.links().iter().take(self.interfaces() as usize);
-        own.map(|link| link.spec.rate).max_by_key(|rate| rate.bps()).unwrap_or(Rate::gbps(1))
     }
 
     /// Place of the rules of each link's port in [`Network::rules`].
@@ -156,6 +152,11 @@ impl Network {
     /// Rules of the port of link `number`.
     fn rules(&self, number: u32) -> &PortsAt {
         &self.rules[self.rules_of.get(number as usize).map_or(0, |place| usize::from(*place))]
+    }
+
+    /// Part of the free shared memory that a queue of a port may take, where it is not that of the others.
+    pub(crate) fn alpha_at(&self, number: u32) -> Option<f64> {
+        self.rules(number).alpha
     }
 
     /// The longest base round trip of the first host, for disciplines that need one.
@@ -455,6 +456,7 @@ fn rules(fabric: &FabricSpec) -> Vec<PortsAt> {
         discipline: fabric.discipline.clone(),
         params: fabric.params.clone(),
         buffer: fabric.buffer,
+        alpha: None,
     };
     // A queue in front of a host's link is one, and it is first in, first out.
     let queue = fabric.host_queue.map(|room| PortsAt {
@@ -462,6 +464,7 @@ fn rules(fabric: &FabricSpec) -> Vec<PortsAt> {
         discipline: headway_fabric::registry::USUAL.into(),
         params: Vec::new(),
         buffer: Buffer { data: room, control: room },
+        alpha: None,
     });
     std::iter::once(most).chain(fabric.at.iter().cloned()).chain(queue).collect()
 }

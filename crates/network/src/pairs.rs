@@ -103,8 +103,8 @@ impl Network {
         self.pairs(src, dst).iter().fold(0, |sum, (a, b)| self.path_numbers(*a, *b).saturating_add(sum))
     }
 
-    /// Interfaces that reach each other, in order; with several interfaces a host is in several such networks.
-    pub fn parts(&self) -> Vec<Vec<u32>> {
+    /// One node of the network that each node is in: with several interfaces a host is in several networks.
+    fn roots(&self) -> Vec<u32> {
         fn root(parent: &mut [u32], mut node: u32) -> u32 {
             while parent[node as usize] != node {
                 parent[node as usize] = parent[parent[node as usize] as usize];
@@ -117,11 +117,29 @@ impl Network {
             let (from, to) = (root(&mut parent, link.from), root(&mut parent, link.to));
             parent[from as usize] = to;
         }
+        (0..parent.len() as u32).map(|node| root(&mut parent, node)).collect()
+    }
+
+    /// Interfaces that reach each other, in order; with several interfaces a host is in several such networks.
+    pub fn parts(&self) -> Vec<Vec<u32>> {
         let mut parts: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
-        (0..self.interfaces()).for_each(|one| parts.entry(root(&mut parent, one)).or_default().push(one));
+        let roots = self.roots();
+        (0..self.interfaces()).for_each(|one| parts.entry(roots[one as usize]).or_default().push(one));
         let mut parts: Vec<Vec<u32>> = parts.into_values().collect();
         parts.sort_unstable();
         parts
+    }
+
+    /// Rate of the fastest link of a host in the network that each switch is in, by switch.
+    pub(crate) fn fastest_hosts(&self) -> Vec<Rate> {
+        let (roots, hosts) = (self.roots(), self.interfaces());
+        let mut fastest: FxHashMap<u32, Rate> = FxHashMap::default();
+        for link in self.links().iter().take(hosts as usize) {
+            let rate = fastest.entry(roots[link.from as usize]).or_insert(link.spec.rate);
+            *rate = if link.spec.rate.bps() > rate.bps() { link.spec.rate } else { *rate };
+        }
+        let of = |switch: u32| fastest.get(&roots[(hosts + switch) as usize]).copied();
+        (0..self.switches()).map(|switch| of(switch).unwrap_or(Rate::gbps(1))).collect()
     }
 
     /// The flow at a position of a run, by the interfaces that its packets take; hosts that do not reach each other stay.
@@ -174,7 +192,6 @@ pub fn check_ports(network: &Network, costs: &HostCosts, causes: bool) -> Result
     let refused = [
         (!costs.is_free(), "hosts whose processors take time ([hosts])"),
         (fabric.host_queue.is_some(), "a queue in front of the links of hosts ([hosts] queue)"),
-        (fabric.pfc.is_some(), "lossless switches ([fabric.pfc])"),
         (causes, "times that are told by cause ([sample] causes)"),
     ];
     match refused.iter().find(|(is_so, _)| *is_so && network.owners().is_bonded()) {

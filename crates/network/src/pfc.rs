@@ -6,6 +6,7 @@
 //! depends on how much of it is free (dynamic thresholds, Choudhury and Hahne, ToN 1998). The rules are those of HPCC's
 //! simulator (SIGCOMM 2019), but for what [`headroom_of`] and decision 78 say.
 
+use crate::memory::Chip;
 use headway_packet::Packet;
 use headway_params::ParamKind;
 use headway_units::{Rate, Time};
@@ -23,7 +24,9 @@ headway_params::choice! {
 headway_params::params! {
     /// Parameters of lossless switches: `[fabric.pfc]`.
     pub struct PfcParams {
-        /// Memory of each switch; 0 = 16 MiB for each 50 Gb/s of the fastest link of a host. HPCC's simulator
+        /// A chip whose memory each switch has where `buffer` does not say.
+        chip: Chip = Chip::None, ParamKind::Choice(Chip::WORDS);
+        /// Memory of each switch; 0 = the chip's, or without one 16 MiB for each 50 Gb/s of the fastest link of a host in the network that the switch is in. HPCC's simulator
         buffer: u64 = 0, ParamKind::Bytes { min: 0, max: 1 << 40 };
         /// Part of it that each link and class has for itself. HPCC's simulator
         reserve: u64 = 4096, ParamKind::Bytes { min: 0, max: 1 << 30 };
@@ -86,10 +89,11 @@ impl PfcParams {
 
 /// Memory of each switch.
 pub(crate) fn buffer_of(params: &PfcParams, fastest: Rate) -> u64 {
-    match params.buffer {
+    match (params.buffer, params.chip.memory()) {
+        (0, Some(memory)) => memory.size,
         // In 128 bits: the product of bytes and a rate does not fit into 64.
-        0 => (u128::from(USUAL_BUFFER) * u128::from(fastest.bps()) / 50_000_000_000) as u64,
-        bytes => bytes,
+        (0, None) => (u128::from(USUAL_BUFFER) * u128::from(fastest.bps()) / 50_000_000_000) as u64,
+        (bytes, _) => bytes,
     }
 }
 

@@ -5,6 +5,7 @@ use crate::faults::FaultSpec;
 use crate::flow::{FlowSpec, Until};
 use crate::graph::Graph;
 use crate::link::{Altered, LinkChoice};
+use crate::memory::MemorySpec;
 use crate::pfc::PfcParams;
 use crate::processor::HostCosts;
 use crate::topology::TopologySpec;
@@ -92,6 +93,8 @@ pub struct PortsAt {
     pub params: Vec<(String, ParamValue)>,
     /// Buffer of each port that belongs to a switch.
     pub buffer: Buffer,
+    /// Part of the free shared memory that a queue of theirs may take, in place of that of [`MemorySpec`].
+    pub alpha: Option<f64>,
 }
 
 /// Ports of the network.
@@ -123,6 +126,8 @@ pub struct FabricSpec {
     pub host_queue: Option<Limit>,
     /// Memory of switches that stop links before they run out of it: they drop no data then.
     pub pfc: Option<PfcParams>,
+    /// Memory that all ports of a switch share, of switches that drop.
+    pub memory: Option<MemorySpec>,
 }
 
 /// A transport, with the parameters that differ from its defaults.

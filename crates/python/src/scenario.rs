@@ -240,9 +240,15 @@ impl PyScenario {
         self.inner.expected_file_bytes()
     }
 
-    /// Facts about the files of its traffic, in sentences.
+    /// Facts about the files of its traffic and the memory of its switches, in sentences.
     fn facts(&self) -> Vec<String> {
-        self.inner.setup.as_ref().map_or(Vec::new(), |setup| setup.facts.clone())
+        self.inner.setup.as_ref().map_or(Vec::new(), |setup| setup.all_facts())
+    }
+
+    /// The switch chip that could be its switch which carries most, and the bytes of the chip's memory.
+    fn fitting_chip(&self) -> Option<(&'static str, u64)> {
+        let (chip, memory) = self.inner.setup.as_ref()?.fitting_chip()?;
+        Some((chip.word(), memory.size))
     }
 
     /// The longest path among its flows, with nothing else on it; `None` without flows.

@@ -5,7 +5,7 @@
 //! such as its end and its samples, is the [conductor](crate::conductor)'s.
 
 use crate::links::{
-    ARRIVED, AT_PORT, AT_SWITCH, CHANGE, CHOOSE, DELIVER, FLOW_START, FORWARD, GIVEN_UP, HOST, Letter,
+    ARRIVED, AT_PORT, AT_SWITCH, BACK, CHANGE, CHOOSE, DELIVER, FLOW_START, FORWARD, GIVEN_UP, HOST, Letter,
     NUMBER, OF_HOST, PORT_SERVICE, RELEASE, STEPS, STOPPED, TIMER,
 };
 use crate::ports::Ports;
@@ -70,7 +70,9 @@ pub(crate) fn seen(event: &Event, packet: impl Fn(u32) -> Packet) -> Seen {
         CHANGE if event.what & STEPS == STOPPED => (EventKind::FlowStop, Place::Host(number & HOST)),
         CHANGE if event.what & STEPS == GIVEN_UP => (EventKind::GivenUp, Place::Host(number & HOST)),
         CHANGE if number & OF_HOST != 0 => (EventKind::HostWork, Place::Host(number & HOST)),
-        CHANGE if number & AT_SWITCH != 0 => (EventKind::Choice, Place::Port(number & !AT_SWITCH)),
+        CHANGE if number & AT_SWITCH != 0 => {
+            (EventKind::Choice, Place::Port(number & !(AT_SWITCH | AT_PORT)))
+        }
         CHANGE if number & AT_PORT != 0 => (EventKind::Pause, Place::Port(number & !AT_PORT)),
         CHANGE => (EventKind::NetworkChange, Place::Network),
         kind => unreachable!("{kind:#x} is no kind of event"),
@@ -363,16 +365,6 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// A packet arrived over this link at a switch that chooses its next port now.
-    #[inline(never)]
-    fn choose(&mut self, link: u32, handle: u32) {
-        match self.ports.choose(link, handle, self.now) {
-            Some(next) if self.ports.lossless.is_some() => self.forward_lossless(link, next, handle),
-            Some(next) => self.forward(next, handle),
-            None => self.ports.links.lose_without_route(link, handle),
-        }
-    }
-
     /// A full queue at this port hit a packet.
     #[inline(never)]
     fn overflowed(&mut self, number: u32, full: Full<u32>) {
@@ -395,7 +387,8 @@ impl<'a> Engine<'a> {
             // After all that arrives in this instant.
             Some(port) => {
                 let rank = rank::of_return(number);
-                self.ports.links.queue.push(self.now.0, rank, FORWARD | port, full.handle);
+                let kind = if self.ports.memory.is_some() { BACK } else { FORWARD };
+                self.ports.links.queue.push(self.now.0, rank, kind | port, full.handle);
             }
             None => {
                 if data {

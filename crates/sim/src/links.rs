@@ -65,6 +65,8 @@ pub(crate) const CHOOSE: u32 = CHANGE | AT_SWITCH;
 pub(crate) const AT_PORT: u32 = 1 << (KIND_SHIFT - 3);
 /// A pause frame has come over its link.
 pub(crate) const PAUSE: u32 = CHANGE | AT_PORT;
+/// A packet that a full queue returned is at another port, whose switch shares its memory among ports.
+pub(crate) const BACK: u32 = CHOOSE | AT_PORT;
 
 /// The part behind a port: the far end, and the time to it.
 #[derive(Clone, Copy)]
@@ -208,9 +210,10 @@ impl<'a> Links<'a> {
                 || held
                 || cut_through.is_some()
                 || choice.is_late()
-                || spec.fabric.pfc.is_some(),
-            // A lossless switch has to know over which link a packet came before it takes it in.
-            late: choice.is_late() || spec.fabric.pfc.is_some(),
+                || spec.fabric.pfc.is_some()
+                || spec.fabric.memory.is_some(),
+            // A switch whose memory is shared has to know over which link a packet came before it takes it in.
+            late: choice.is_late() || spec.fabric.pfc.is_some() || spec.fabric.memory.is_some(),
             faults,
             timing,
             cut_through,

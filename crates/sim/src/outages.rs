@@ -69,6 +69,9 @@ impl Ports<'_> {
         if let Some(guard) = &mut self.lossless {
             guard.free(&gone);
         }
+        if let Some(memory) = &mut self.memory {
+            memory.free(&gone);
+        }
         for handle in gone {
             let packet = links.pool.get(handle);
             links.dropped.note(packet.tag, packet.is_data());

@@ -2,6 +2,7 @@
 
 mod choosing;
 pub(crate) mod lossless;
+pub(crate) mod memory;
 mod shaped;
 
 use crate::division::Division;
@@ -78,6 +79,8 @@ pub(crate) struct Ports<'a> {
     choosing: Option<Box<choosing::Choosing>>,
     /// State of lossless switches.
     pub(crate) lossless: Option<Box<lossless::Guard>>,
+    /// Memory that the ports of switches share.
+    pub(crate) memory: Option<Box<memory::Stores>>,
     pub(crate) hosts: u32,
     /// Hosts whose machines are polled for a packet when their wire is free: all, or none where packets wait in a queue
     /// in front of it, which is then a port like those of switches.
@@ -111,7 +114,13 @@ pub(crate) fn egress_of(
         };
         let delay = network.hop_delay(link);
         reach = reach.max(delay + link.spec.rate.time_of(u64::from(network.sizes().full_wire())));
+        let shares = network.fabric().memory.is_some() && number >= network.interfaces() as usize;
+        // Limits of a port whose memory is shared change with each packet.
+        let context = if shares { Arc::new(PortContext::clone(&context)) } else { context };
         let mut port = Port::new(rules, context);
+        if shares {
+            port.make_exact();
+        }
         if lossless::has_gate(network, number as u32) {
             port.make_pausable(network.fabric().pfc.as_ref().map_or(1, |pfc| pfc.all_classes()));
         }
@@ -151,6 +160,7 @@ impl<'a> Ports<'a> {
         let apart = lossless.is_some() || links.network.owners().is_bonded();
         let pulled = if spec.fabric.host_queue.is_some() || apart { 0 } else { hosts };
         let choosing = choosing::Choosing::new(spec.fabric.routing).map(Box::new);
+        let memory = memory::Stores::new(&links.network, &egress, &own)?.map(Box::new);
         let mut ports = Ports {
             egress,
             own,
@@ -162,6 +172,7 @@ impl<'a> Ports<'a> {
             releases,
             choosing,
             lossless,
+            memory,
             hosts,
             pulled,
         };

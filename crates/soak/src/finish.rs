@@ -1,7 +1,7 @@
 //! Rules for the flows that have to finish.
 
 use crate::run::Run;
-use crate::simulate::simulate;
+use crate::simulate::{Bounds, simulate};
 use headway_fabric::registry;
 use headway_network::{
     Ending, Fault, FlowRecord, FlowSpec, FlowState, LinkChoice, Outcome, RunSpec, TransportSpec,
@@ -107,9 +107,11 @@ pub(crate) fn hold(run: &Run<'_>) -> Result<(), String> {
         }
         if run.outcome.ending == Ending::NoProgress {
             // Packets that were lost again and again may arrive in a run that waits for longer.
-            let longer =
-                // Time-outs that double get about four more.
-                || simulate(&RunSpec { stop: run.outcome.end * 16, ..run.spec.clone() }, 1, None).ok();
+            // Time-outs that double get about four more.
+            let longer = || {
+                simulate(&RunSpec { stop: run.outcome.end * 16, ..run.spec.clone() }, 1, Bounds::default())
+                    .ok()
+            };
             let outcome: &Option<Outcome> = later.get_or_insert_with(longer);
             if outcome.as_ref().is_some_and(|outcome| outcome.flows[number].state == FlowState::Done) {
                 continue;

@@ -3,12 +3,12 @@
 use crate::case::Case;
 use crate::invariants::Invariant;
 use crate::run::Run;
-use crate::simulate::simulate;
+use crate::simulate::{Bounds, simulate};
 use crate::{finish, links, memory};
 use headway_fabric::DropReason;
 use headway_lab::results::manifest::RunInfo;
 use headway_lab::{Options, Scenario, write_results};
-use headway_network::{LinkRecord, Network, RunSpec};
+use headway_network::{FlowState, LinkRecord, Network, RunSpec};
 use headway_primitives::mix;
 use headway_transport::endpoint::Room;
 use headway_transport::{Capabilities, registry};
@@ -57,35 +57,38 @@ pub enum Verdict {
 
 /// Runs a scenario twice, the second time on several threads, and holds it against every invariant; `folder` is for its files.
 pub fn judge(case: &Case, folder: &Path, invariants: &[Invariant]) -> Verdict {
-    judge_within(case, folder, invariants, None)
+    judge_within(case, folder, invariants, Bounds::default())
 }
 
-/// The same of runs of at most so many events; `None` is many more than packets need.
-pub fn judge_within(case: &Case, folder: &Path, invariants: &[Invariant], most: Option<u64>) -> Verdict {
+/// The same of runs within these bounds.
+pub fn judge_within(case: &Case, folder: &Path, invariants: &[Invariant], bounds: Bounds<'_>) -> Verdict {
     let scenario = match guarded(|| case.load(folder).map_err(|e| e.to_string())) {
         Ok(Ok(scenario)) => scenario,
         Ok(Err(refusal)) => return Verdict::Refused(refusal),
         Err(failure) => return Verdict::Failed(failure),
     };
-    match guarded(|| examine(&scenario, invariants, most)) {
+    match guarded(|| examine(&scenario, invariants, bounds)) {
         Ok(verdict) => verdict,
         Err(failure) => Verdict::Failed(failure),
     }
 }
 
-fn examine(scenario: &Scenario, invariants: &[Invariant], most: Option<u64>) -> Verdict {
+fn examine(scenario: &Scenario, invariants: &[Invariant], bounds: Bounds<'_>) -> Verdict {
     // Only the first run is measured: each thread of the second counts its own memory.
-    let (run, peak) = memory::peak_of(|| whole(scenario, most));
+    let (run, peak) = memory::peak_of(|| whole(scenario, bounds));
     let mut run = match run {
         Ok(run) => run,
         Err(refusal) => return Verdict::Refused(refusal),
     };
     run.peak = peak;
     if run.outcome.interrupted {
-        return too_long(&run);
+        return if (bounds.has_time)() { too_long(&run) } else { Verdict::TooLong(out_of_time(&run)) };
     }
     let threads = threads(&run.spec);
-    run.again = simulate(&run.spec, threads, most).ok().map(|outcome| (threads, outcome));
+    run.again = simulate(&run.spec, threads, bounds).ok().map(|outcome| (threads, outcome));
+    if run.again.as_ref().is_some_and(|(_, again)| again.interrupted) && !(bounds.has_time)() {
+        return Verdict::TooLong(format!("the second run, on {threads} threads, was not over in its time"));
+    }
     for invariant in invariants {
         if let Err(found) = (invariant.holds)(&run) {
             return Verdict::Failed(Failure { invariant: invariant.name.into(), found });
@@ -122,6 +125,28 @@ fn too_long(run: &Run<'_>) -> Verdict {
     Verdict::Failed(Failure { invariant: "a run ends within the events that its packets need".into(), found })
 }
 
+/// Says what a run that used up its time waits for: its flows that are not over, with the first of them.
+fn out_of_time(run: &Run<'_>) -> String {
+    let outcome = &run.outcome;
+    let is_open = |state: FlowState| matches!(state, FlowState::Unfinished | FlowState::Pending);
+    let mut open = outcome.flows.iter().enumerate().filter(|(_, record)| is_open(record.state));
+    let waits = match open.next() {
+        None => "no flow".to_string(),
+        Some((number, record)) => {
+            let flow = &run.spec.flows[number];
+            format!(
+                "{} of {} flows, the first of them {number} ({}), {} of {} B delivered",
+                1 + open.count(),
+                outcome.flows.len(),
+                run.spec.transports[usize::from(flow.transport)].name,
+                record.delivered,
+                flow.bytes
+            )
+        }
+    };
+    format!("it used up its time with {} events until {}, and waits for {waits}", outcome.events, outcome.end)
+}
+
 /// Threads of the second run: 1 to 8, drawn from the case.
 fn threads(spec: &RunSpec) -> usize {
     let bytes: u64 = spec.flows.iter().map(|flow| flow.bytes).sum();
@@ -130,11 +155,11 @@ fn threads(spec: &RunSpec) -> usize {
 }
 
 /// Everything that `headway run` does, but for the files.
-fn whole(scenario: &Scenario, most: Option<u64>) -> Result<Run<'_>, String> {
+fn whole<'s>(scenario: &'s Scenario, bounds: Bounds<'_>) -> Result<Run<'s>, String> {
     let setup = scenario.setup().map_err(|e| e.render())?;
     let resolved = setup.resolve(scenario.seed).map_err(|e| e.render())?;
     let estimate = setup.check_memory().map_err(|e| e.render())?;
-    let outcome = simulate(&resolved.spec, 1, most)?;
+    let outcome = simulate(&resolved.spec, 1, bounds)?;
     // A run without a `stop` may go on for longer than was expected; its samples are then bounded by the limit alone.
     let samples = outcome.samples.len() as u64 * headway_network::PER_SAMPLE;
     let said_samples = samples.max(estimate.sample_bytes);

@@ -23,4 +23,4 @@ mod simulate;
 pub use case::Case;
 pub use generate::{Size, generate, generate_lossless};
 pub use judge::{Failure, Verdict, judge, judge_within};
-pub use simulate::simulate;
+pub use simulate::{Bounds, simulate};

@@ -7,7 +7,7 @@
 use crate::case::{Case, number, table};
 use crate::dice::Dice;
 use crate::generate::topology;
-use crate::simulate::simulate;
+use crate::simulate::{Bounds, simulate};
 use headway_network::{FlowState, Network};
 use headway_units::Time;
 use std::path::Path;
@@ -169,7 +169,7 @@ pub fn hold(case: &Case, transport: &str, folder: &Path) -> Result<(), String> {
     let spec = scenario.setup().and_then(|setup| setup.resolve(scenario.seed)).map_err(|e| e.render())?.spec;
     let network = Network::build(&spec.topology, &spec.fabric).map_err(|e| e.to_string())?;
     let flow = network.address(&spec).flows[0];
-    let outcome = simulate(&spec, 1, None)?;
+    let outcome = simulate(&spec, 1, Bounds::default())?;
     let record = &outcome.flows[0];
     if record.state != FlowState::Done {
         return Err(format!("{:?} at {}", record.state, outcome.end));

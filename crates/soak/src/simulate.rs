@@ -8,12 +8,26 @@ const EVENTS: u64 = 20_000_000;
 /// Largest number of events for each packet of data.
 const EVENTS_A_PACKET: u64 = 2_000;
 
+/// Bounds of a run.
+#[derive(Clone, Copy)]
+pub struct Bounds<'a> {
+    /// Events of a run at the most; `None` is many more than packets need.
+    pub most: Option<u64>,
+    /// Asked now and then whether the run may go on.
+    pub has_time: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Default for Bounds<'_> {
+    fn default() -> Self {
+        Bounds { most: None, has_time: &|| true }
+    }
+}
+
 /// Runs it on so many threads; one that takes more events or more memory than any draw needs is stopped.
-/// `None` is many more than packets need.
-pub fn simulate(spec: &RunSpec, threads: usize, most: Option<u64>) -> Result<Outcome, String> {
+pub fn simulate(spec: &RunSpec, threads: usize, bounds: Bounds<'_>) -> Result<Outcome, String> {
     let packets: u64 = spec.flows.iter().map(|f| spec.fabric.sizes.packets_of(f.bytes)).sum();
-    let most = most.unwrap_or(EVENTS + EVENTS_A_PACKET * packets);
-    let mut watch = |progress: &headway_network::Progress| progress.events < most;
+    let most = bounds.most.unwrap_or(EVENTS + EVENTS_A_PACKET * packets);
+    let mut watch = |progress: &headway_network::Progress| progress.events < most && (bounds.has_time)();
     let around = Around { threads, room: ROOM, ..Around::default() };
     headway_sim::run_within(spec, around, &mut watch).map_err(|e| e.to_string())
 }

@@ -195,6 +195,10 @@ impl Core {
             let text = format!("{} does not stop links", OFFERS.driver);
             return Err(BuildError::Lossless(text));
         }
+        if network.fabric().memory.is_some() {
+            let text = format!("{}: ports have no memory that they share ([fabric.memory])", OFFERS.driver);
+            return Err(BuildError::Shape(text));
+        }
         let mut egress = Vec::with_capacity(network.links().len());
         for (number, link) in network.links().iter().enumerate() {
             let (rules, context) = network.discipline(number as u32, seed)?;

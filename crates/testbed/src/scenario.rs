@@ -142,6 +142,10 @@ impl Job {
                 fabric.forwarding == Forwarding::CutThrough,
                 "`forwarding = \"cut-through\"`: the software switch stores and forwards",
             ),
+            (
+                fabric.memory.is_some(),
+                "`[fabric.memory]`: ports of the software switch do not share their memory",
+            ),
             (fabric.pfc.is_some(), "`[fabric.pfc]`: the software switch does not stop links, and drops"),
             (fabric.host_queue.is_some(), "`[hosts] queue`: real hosts have their own"),
             (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ import click
 from headway.claims.choices import load_choices
 from headway.claims.ledger import claims_about
 from headway.cli.echo import echo
-from headway.cli.options import scale_option, scenario_argument, set_option
+from headway.cli.options import fair_option, fair_sets, scale_option, scenario_argument, set_option
 from headway.cli.progress import is_quiet
 from headway.cli.terminal import print_effect, print_warnings
 from headway.data import changes
@@ -22,8 +23,9 @@ from headway.data.fairness import times_in, unlike_times
 from headway.data.point import Point, by_place
 from headway.data.steadiness import is_unmeasured, start_up
 from headway.data.units import size
-from headway.errors import ScenarioError
-from headway.in_effect import InEffect, in_effect
+from headway.errors import HeadwayError, ScenarioError
+from headway.fair import fair_setting, short_buffers
+from headway.in_effect import WIDEST, InEffect, in_effect
 from headway.loading import Scenario
 from headway.names import ScenarioFile
 from headway.reporting.figures.kind import Facts
@@ -35,6 +37,8 @@ MOST_READ = 10_000
 MOST_RESOLVED = 100
 # Largest number of variants whose presets and ports are printed.
 MOST_VARIANTS = 20
+# Beginning of facts about memory that ports share.
+MEMORY = "memory: "
 # Words of errors about keys that a part of a scenario does not use.
 UNUSED = ("has no effect", "unknown key")
 
@@ -43,9 +47,10 @@ UNUSED = ("has no effect", "unknown key")
 @scenario_argument
 @set_option
 @scale_option
+@fair_option
 @click.option("--json", "as_json", is_flag=True, help="Print the scenario with every default filled in.")
 @click.option("--every", is_flag=True, help="Read every combination of a sweep that has more than 10,000.")
-def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json: bool, every: bool) -> None:
+def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, fair: bool, as_json: bool, every: bool) -> None:
     """Read a scenario, the points of its sweep and its claims; say what is wrong or odd, how big it
     is, and which presets and ports its variants have.
 
@@ -53,6 +58,10 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
     10,000 combinations, 10,000 are read, with every variant and every value among them.
     """
     scenario = Scenario.load(file.path, sets=sets, scale=scale)
+    if fair:
+        # A run without variants has the setting too, if there are none.
+        sets = fair_sets(sets, fair_setting(scenario, whole=True))
+        scenario = Scenario.load(file.path, sets=sets, scale=scale)
     _check_sets(scenario)
     # As `headway run` runs it, without variants.
     scenario.native.check_run()
@@ -86,7 +95,14 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
     )
     for line in changes.said(scenario.at(place.point).resolved for place in found[:MOST_RESOLVED]):
         echo(line)
-    _print_in_effect(in_effect(scenario))
+    effect = in_effect(scenario)
+    _print_in_effect(effect)
+    for line in _memory(scenario, effect):
+        echo(_wrapped(line))
+    if (short := short_buffers(effect)) is not None and not is_quiet():
+        echo(f"note: {short}", err=True)
+    if not fair and len(scenario.native.variants()) > 1 and not is_quiet():
+        _propose(scenario)
     for unlike in () if is_quiet() else unlike_times(times_of(scenario, points)):
         echo(f"note: {unlike}", err=True)
     _, label, length = worst
@@ -178,6 +194,42 @@ def facts_of(scenario: Scenario, points: Sequence[Point] | None = None) -> Facts
     swept = {key: list(dict.fromkeys(point.axes[key] for point in points if key in point.axes)) for key in keys}
     resolved = scenario.resolved
     return Facts(tuple(reversed(first)), swept, tables, runs="topology" in resolved, model="model" in resolved)
+
+
+def _wrapped(line: str) -> str:
+    """A line in lines that fit a terminal."""
+    return textwrap.fill(line, WIDEST, subsequent_indent="    ", break_on_hyphens=False)
+
+
+def _memory(scenario: Scenario, effect: Sequence[InEffect]) -> list[str]:
+    """What queues get of a memory that ports share, with the variants that have it."""
+    names = scenario.native.variants()
+    said: dict[str, list[str]] = {}
+    for one in effect[:MOST_VARIANTS]:
+        native = scenario.variant(one.variant).native if names else scenario.native
+        for fact in native.facts():
+            if fact.startswith(MEMORY):
+                said.setdefault(fact, []).append(one.variant)
+    everyone = min(len(effect), MOST_VARIANTS)
+    return [fact if len(own) == everyone else f"{fact} ({', '.join(own)})" for fact, own in said.items()]
+
+
+def _propose(scenario: Scenario) -> None:
+    """Say which setting of switches would be the same for all variants, unless they have it."""
+    try:
+        setting = fair_setting(scenario, whole=True)
+    except HeadwayError:
+        return
+    if setting is not None and any(_switches(scenario, name) is None for name in scenario.native.variants()):
+        echo(_wrapped(f"one setting for all variants, by --fair: {setting.sentence}"))
+
+
+def _switches(scenario: Scenario, variant: str) -> str | None:
+    """The memory that a variant says its switches have; `None` where it leaves that to defaults."""
+    fabric = scenario.variant(variant).resolved["fabric"]
+    table = fabric.get("memory") or fabric.get("pfc") or {}
+    said = table.get("chip") or table.get("size") or table.get("buffer")
+    return str(said) if said else None
 
 
 def _print_in_effect(found: Sequence[InEffect]) -> None:

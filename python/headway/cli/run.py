@@ -15,6 +15,8 @@ from headway import store
 from headway._headway import keep_memory
 from headway.cli.echo import echo
 from headway.cli.options import (
+    fair_option,
+    fair_sets,
     force_option,
     out_option,
     scale_option,
@@ -31,6 +33,7 @@ from headway.data.jobs import jobs_of, lines_of, path_lines
 from headway.data.run import Run
 from headway.data.sentences import in_columns, one_line, surprising, transport_lines
 from headway.data.units import quantity, size
+from headway.fair import fair_setting
 from headway.loading import Scenario, Threads, thread_count
 from headway.names import ScenarioFile
 from headway.sweeps.forecast import expected_cost
@@ -51,6 +54,7 @@ CAPTURED_BYTES = 136
 @out_option(required=False)
 @force_option
 @scale_option
+@fair_option
 @threads_option
 @click.option(
     "--dry-scaling",
@@ -79,6 +83,7 @@ def run(
     out: Path | None,
     force: bool,
     scale: str | None,
+    fair: bool,
     threads: Threads,
     dry_scaling: bool,
     csv: bool,
@@ -95,6 +100,9 @@ def run(
     links = _links(capture_links)
     scenario = Scenario.load(file.path, sets=sets, scale=scale)
     scenario.native.check_sets(False)
+    if fair:
+        setting = fair_setting(scenario, whole=False, variant=variant)
+        scenario = Scenario.load(file.path, sets=fair_sets(sets, setting), scale=scale)
     if variant is not None:
         scenario = scenario.variant(variant)
     if dry_scaling:

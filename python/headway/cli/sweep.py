@@ -14,6 +14,8 @@ from headway import store
 from headway.cli.echo import echo
 from headway.cli.options import (
     executor_option,
+    fair_option,
+    fair_sets,
     force_option,
     jobs_option,
     out_option,
@@ -36,7 +38,8 @@ from headway.data.statistics import over_seeds
 from headway.data.steadiness import unsteady
 from headway.data.sweep import Sweep, read_sweep
 from headway.data.units import display, duration, wait
-from headway.loading import Threads
+from headway.fair import fair_setting
+from headway.loading import Scenario, Threads
 from headway.names import ScenarioFile
 from headway.reporting.summaries import summary_label, summary_number, summary_value
 from headway.reporting.values import UNITS, as_csv
@@ -56,6 +59,7 @@ INTERRUPTED = 130
 @out_option(required=True)
 @set_option
 @scale_option
+@fair_option
 @jobs_option
 @threads_option
 @executor_option
@@ -71,6 +75,7 @@ def sweep(
     out: Path,
     sets: tuple[str, ...],
     scale: str | None,
+    fair: bool,
     jobs: int | None,
     threads: Threads,
     executor: Executor,
@@ -80,6 +85,9 @@ def sweep(
     as_csv: bool,
 ) -> int:
     """Run every variant, axis value and seed of a scenario; run again, it goes on where it stopped."""
+    if fair:
+        scenario = Scenario.load(file.path, sets=sets, scale=scale)
+        sets = fair_sets(sets, fair_setting(scenario, whole=True))
     planned = with_threads(plan(file, out, sets=sets, scale=scale, strict=True), threads, jobs)
     quiet = is_quiet() or as_csv
     outcome = run_watched(planned, jobs, quiet=quiet, overwrite=force, executor=executor, shard=shard, yes=yes)

@@ -1,4 +1,5 @@
-//! Ports that the far end of their link may stop, class by class: those of a lossless fabric.
+//! Ports that the far end of their link may stop, class by class: those of a lossless fabric. And ports whose buffer is a
+//! memory that they share.
 //!
 //! The driver defines the classes and stops them: it names the queues that must not be served for now
 //! ([`Port::hold`]). Rules choose among the others, as they do where those are empty. A port whose rules have one queue
@@ -6,9 +7,11 @@
 //! wait behind one that may not.
 
 use super::{Departure, Full, Packets, Port};
+use crate::Buffer;
 use crate::queues::{MOST_CLASSES, Queues};
 use headway_packet::Packet;
 use headway_units::Time;
+use std::sync::Arc;
 
 /// State of a port that can be stopped.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +38,26 @@ impl<H: Copy> Port<H> {
         // Rules without an order of their own choose the lowest class, if they are asked.
         self.queues = Queues::new(queues, false, true);
         self.rare.get_or_insert_default().gate = Some(Gate { split, ..Gate::default() });
+    }
+
+    /// Makes a fresh port one whose driver asks for each departure at the time of it: packets go through its queues from
+    /// then on, and [`Port::can_bypass`] is `false`.
+    pub fn make_exact(&mut self) {
+        debug_assert!(self.is_empty() && self.passed.received == 0, "a fresh port");
+        self.queues = Queues::new(self.rules.classes(), false, true);
+    }
+
+    /// Sets the limits of its buffer until the next call. A link that is down keeps none.
+    pub fn limit_buffer(&mut self, buffer: Buffer) {
+        if !self.is_down() {
+            Arc::make_mut(&mut self.context).buffer = buffer;
+        }
+    }
+
+    /// Packets of data, or of control, that wait, and their bytes.
+    #[inline]
+    pub fn waiting_of(&self, data: bool) -> (u32, u64) {
+        self.queues.waiting(data)
     }
 
     #[inline]
@@ -103,6 +126,11 @@ impl<H: Copy> Port<H> {
             show(handle);
             true
         });
+    }
+
+    /// Shows every packet that waits, those of queues that share a number too.
+    pub fn show_all_waiting(&self, show: impl FnMut(H)) {
+        self.queues.show_all(show);
     }
 
     /// Takes the wire from `now` on for this many bytes that do not belong to a packet. Returns the time at which the

@@ -28,6 +28,7 @@ pub(super) fn check_network(topology: &Topology, limit: u64) -> Result<(), Scena
         bonded: false,
         altered: Vec::new(),
         pfc: None,
+        memory: None,
     };
     let estimate = headway_network::estimate(&RunSpec {
         topology: topology.spec.clone(),

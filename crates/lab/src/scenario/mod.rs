@@ -402,6 +402,17 @@ impl Setup {
         Ok(Resolved { spec, names, entries, rounds, steps, warnings })
     }
 
+    /// Facts about the files of its traffic, and about memory that ports share, in sentences.
+    pub fn all_facts(&self) -> Vec<String> {
+        let memory = crate::switch_memory::facts(&self.topology, &self.fabric);
+        self.facts.iter().cloned().chain(memory).collect()
+    }
+
+    /// The chip that could be its switch which carries most, with the chip's memory.
+    pub fn fitting_chip(&self) -> Option<(headway_network::Chip, headway_network::ChipMemory)> {
+        crate::switch_memory::fitting_chip(&self.topology, &self.fabric)
+    }
+
     /// Warnings before it is run: loads that cannot be carried, transports in a network that does not suit them.
     pub fn warnings(&self) -> Vec<String> {
         let overload = self.traffic.iter().filter_map(|entry| entry.pattern.warning());
@@ -412,7 +423,9 @@ impl Setup {
             .chain(self.unseen_entropies())
             .chain(self.too_fast());
         let notes = self.notes.iter().cloned();
-        notes.chain(overload).chain(fabric).chain(self.tiny_buffer()).chain(self.timing_warnings()).collect()
+        let memory = crate::switch_memory::warn_of_default(&self.topology, &self.fabric);
+        let rest = self.tiny_buffer().into_iter().chain(memory).chain(self.timing_warnings());
+        notes.chain(overload).chain(fabric).chain(rest).collect()
     }
 
     /// Ports that cannot hold a full packet of data.

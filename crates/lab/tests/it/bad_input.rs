@@ -62,6 +62,20 @@ snapshot!(lossless_with_buffers_of_ports, {
     wrong(&format!("{SMALL}\n[fabric]\nbuffer = \"9 packets\"\n[fabric.pfc]\n"), &[])
 });
 snapshot!(lossless_without_memory, { wrong(&format!("{SMALL}\n[fabric.pfc]\nbuffer = \"10 kB\"\n"), &[]) });
+snapshot!(memory_without_a_size, wrong(&format!("{SMALL}\n[fabric.memory]\nalpha = 1\n"), &[]));
+snapshot!(
+    memory_of_an_unknown_chip,
+    wrong(&format!("{SMALL}\n[fabric.memory]\nchip = \"tomahawk9\"\n"), &[])
+);
+snapshot!(memory_smaller_than_its_reserves, {
+    wrong(&format!("{SMALL}\n[fabric.memory]\nsize = \"10 kB\"\nreserve = \"9 kB\"\n"), &[])
+});
+snapshot!(memory_with_an_alpha_too_many, {
+    wrong(&format!("{SMALL}\n[fabric.memory]\nsize = \"1 MB\"\nalphas = [1.0, 0.5]\n"), &[])
+});
+snapshot!(memory_of_lossless_switches, {
+    wrong(&format!("{SMALL}\n[fabric.pfc]\n[fabric.memory]\nsize = \"1 MB\"\n"), &[])
+});
 snapshot!(threshold_in_bytes_without_a_unit, {
     wrong(&format!("{SMALL}\n[fabric]\ndiscipline = \"red-ecn\"\nkmin = 100\n"), &[])
 });

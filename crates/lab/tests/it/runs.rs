@@ -602,28 +602,32 @@ receiver = 16
 bytes = "300 kB"
 "#;
 
-/// Warnings of a run about full ports, and true if there were any.
-fn shallow(text: &str, sets: &[&str]) -> (Vec<String>, bool) {
+/// Warnings of a run about full ports, and the packets that these dropped.
+fn shallow(text: &str, sets: &[&str]) -> (Vec<String>, u64) {
     let output = run(&good(text, sets));
-    let said = |warning: &Json| {
-        warning.as_str().filter(|w| w.contains("full ports dropped some")).map(str::to_owned)
-    };
+    let said =
+        |warning: &Json| warning.as_str().filter(|w| w.contains("may tell of the buffer")).map(str::to_owned);
     let warnings = output.manifest["warnings"].as_array().expect("a list").iter().filter_map(said).collect();
     let full = ["drops_buffer_full", "drops_headroom_full"];
-    (warnings, full.iter().any(|column| counts(&output.links, column).iter().sum::<u64>() > 0))
+    (warnings, full.iter().map(|column| counts(&output.links, column).iter().sum::<u64>()).sum())
 }
 
 #[test]
 fn drops_of_what_needs_room_are_told_with_the_key_to_raise() {
-    let mut needy = 0;
+    let (mut needy, mut others) = (0, 0);
     for entry in headway_transport::registry::all_entries() {
         let name = entry.info.name;
         let (warnings, dropped) =
             shallow(CROWD, &[&format!("transport.name={name}"), "fabric.buffer=4 packets"]);
         let Some(needs) = entry.capabilities.room.describe_need() else {
-            assert!(warnings.is_empty(), "{name}: losses are a part of it");
+            // Losses are a part of it, up to one of a thousand: of 16 messages of 206 packets, three.
+            assert_eq!(warnings.len(), usize::from(dropped > 3), "{name}: {dropped} dropped, {warnings:?}");
+            let much = format!("`{name}` lost more than 0.1 % of its data packets at full ports: ");
+            assert!(warnings.iter().all(|warning| warning.starts_with(&much)), "{warnings:?}");
+            others += usize::from(dropped > 3);
             continue;
         };
+        let dropped = dropped > 0;
         assert_eq!(warnings.len(), usize::from(dropped), "{name}: {warnings:?}");
         needy += usize::from(dropped);
         if let Some(warning) = warnings.first() {
@@ -634,8 +638,9 @@ fn drops_of_what_needs_room_are_told_with_the_key_to_raise() {
         }
         let (warnings, dropped) =
             shallow(CROWD, &[&format!("transport.name={name}"), "fabric.buffer=100 MB"]);
-        assert!(!dropped && warnings.is_empty(), "{name}: {warnings:?}");
+        assert!(dropped == 0 && warnings.is_empty(), "{name}: {warnings:?}");
     }
+    assert!(others >= 5, "only {others} of those that live with losses lost much");
     assert!(needy >= 8, "only {needy} of those that need room lost anything");
 }
 
@@ -648,9 +653,10 @@ fn of_several_transports_those_that_lost_nothing_are_not_told_of() {
     let alone =
         "[[traffic]]\nkind = \"flows\"\nflows = [{ src = 0, dst = 1, bytes = 1000, start = \"50 ms\" }]\n";
     let (warnings, dropped) = shallow(&format!("{crowd}{alone}transport = \"homa\"\n"), &[]);
-    assert!(dropped && warnings.is_empty(), "only dctcp lost packets: {warnings:?}");
+    let of_homa = |warnings: &[String]| warnings.iter().filter(|told| told.starts_with("`homa`")).count();
+    assert!(dropped > 0 && of_homa(&warnings) == 0, "only dctcp lost packets: {warnings:?}");
     let (warnings, _) = shallow(&format!("{crowd}transport = \"homa\"\n{alone}"), &[]);
-    assert_eq!(warnings.len(), 1, "homa lost some: {warnings:?}");
+    assert_eq!(of_homa(&warnings), 1, "homa lost some: {warnings:?}");
 }
 
 #[test]

@@ -3,7 +3,9 @@
 
 use headway_fabric::{Buffer, Limit};
 use headway_network::topology::{Dragonfly, Graph, Rail, ThreeTier, Torus};
-use headway_network::{FabricSpec, LinkSpec, Network, PathSelector, Routing, TopologySpec};
+use headway_network::{
+    FabricSpec, LinkSpec, Lossless, Network, PathSelector, PfcParams, Routing, Surplus, TopologySpec,
+};
 use headway_packet::{HostId, Packet, PacketKind, Sizes};
 use headway_units::{Rate, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -36,6 +38,7 @@ fn network(topology: impl Into<TopologySpec>, routing: Routing) -> Network {
         bonded: false,
         altered: Vec::new(),
         pfc: None,
+        memory: None,
     };
     Network::build(&topology.into(), &fabric).expect("a network")
 }
@@ -335,4 +338,25 @@ fn weighted_choices_are_in_proportion_to_rates() {
         assert!((share / due - 1.0).abs() < 0.1, "{share} in place of {due}");
     }
     assert_eq!(drawn(&[25; 5], Routing::Weighted), drawn(&[25; 5], Routing::Ecmp), "equal rates");
+}
+
+/// The switch of a node has its default memory by NVLink, and a leaf by the NICs that it is for.
+#[test]
+fn lossless_memory_follows_the_interfaces_of_a_switch() {
+    let wire = |gbps| LinkSpec { rate: Rate::gbps(gbps), delay: Time::ns(500) };
+    let (node, nic) = (wire(3_600), wire(400));
+    let shape = Rail { groups: 1, nodes: 2, gpus: 2, planes: 1, spines: 1, node, rail: nic, spine: nic };
+    let plain = network(shape, Routing::Ecmp);
+    let fabric = FabricSpec { pfc: Some(PfcParams::default()), ..plain.fabric().clone() };
+    let lossless = Network::build(plain.topology(), &fabric).expect("a network");
+    let memories = Lossless::new(&lossless, Surplus::default()).expect("enough").expect("lossless");
+    let names = lossless.switch_names();
+    for (switch, name) in names.iter().enumerate() {
+        let gbps = if name.starts_with("node") { 3_600 } else { 400 };
+        assert_eq!(memories.buffer_at(switch as u32), (16 << 20) * gbps / 50, "{name}");
+    }
+    assert!(
+        names.iter().any(|name| name.starts_with("node"))
+            && names.iter().any(|name| !name.starts_with("node"))
+    );
 }

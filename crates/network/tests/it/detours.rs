@@ -29,6 +29,7 @@ fn network(topology: &TopologySpec, routing: Routing) -> Network {
         bonded: false,
         altered: Vec::new(),
         pfc: None,
+        memory: None,
     };
     Network::build(topology, &fabric).expect("a network")
 }

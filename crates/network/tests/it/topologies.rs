@@ -32,6 +32,7 @@ fn fabric() -> FabricSpec {
         bonded: false,
         altered: Vec::new(),
         pfc: None,
+        memory: None,
     }
 }
 

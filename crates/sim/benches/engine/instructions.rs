@@ -152,6 +152,7 @@ fn specification(row: &Row) -> RunSpec {
             bonded: false,
             altered: Vec::new(),
             pfc: None,
+            memory: None,
         },
         transports: row.transports.iter().map(transport).collect(),
         flows: messages(row.transports.len() as u32),

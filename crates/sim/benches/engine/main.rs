@@ -252,6 +252,7 @@ fn specification(case: &Case) -> RunSpec {
             bonded: false,
             altered: Vec::new(),
             pfc: None,
+            memory: None,
         },
         transports: vec![TransportSpec::new("amrt", Vec::new())],
         flows: flows(case),

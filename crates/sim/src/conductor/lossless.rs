@@ -1,4 +1,4 @@
-//! Checks of a lossless fabric as a whole: pauses that wait for each other, and counters of pauses.
+//! Checks of a fabric as a whole: pauses that wait for each other, counters of pauses, and what of memory was taken.
 
 use super::{Conductor, Guards};
 use crate::ports::lossless::{Guard, deadlock};
@@ -73,6 +73,26 @@ impl<'a> Conductor<'a> {
             deadlock.stuck.len(),
             deadlock.bytes
         ))
+    }
+
+    /// Adds the most that was taken of shared memory to the records of links.
+    ///
+    /// # Panics
+    /// If the memory of a switch does not hold the packets that wait at its ports: only a bug can cause that.
+    pub(super) fn note_memory(&self, all: &Guards<'_, 'a>, records: &mut [LinkRecord]) {
+        let hosts = self.network.interfaces();
+        for (number, shard) in all.iter().enumerate() {
+            let Some(stores) = shard.ports.memory.as_deref() else { return };
+            if let Err(why) = shard.ports.check_shared_memory() {
+                panic!("{why} (seed {})", self.spec.seed);
+            }
+            for (record, link) in records.iter_mut().zip(self.network.links()) {
+                let owned = usize::from(self.division.of_node()[link.from as usize]) == number;
+                if let (true, Some(switch)) = (owned, link.from.checked_sub(hosts)) {
+                    record.pauses.shared_max = stores.used_max(switch);
+                }
+            }
+        }
     }
 
     /// Adds the counts of pauses to the records of links.

@@ -59,6 +59,7 @@ impl<'a> Conductor<'a> {
         let warnings = self.warnings(&all, &flows, interrupted);
         let mut links = self.records(&mut all);
         self.note_pauses(&all, &mut links);
+        self.note_memory(&all, &mut links);
         note_volumes(&all, &mut links);
         let packet_hops = links.iter().map(|link| link.counters.dequeued).sum();
         let dropped = dropped(&all);

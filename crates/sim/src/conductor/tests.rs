@@ -47,6 +47,7 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
             bonded: false,
             altered: Vec::new(),
             pfc: None,
+            memory: None,
         },
         transports: vec![TransportSpec::new(transport, Vec::new())],
         flows: (0..48).map(flow).collect(),

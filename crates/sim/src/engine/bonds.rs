@@ -2,12 +2,14 @@
 //!
 //! The machine is at the first port, whose number is the address. It is asked for a packet when a port is idle. Where packets
 //! of a message may take any path, the packet leaves by an idle port; else its entropy names the port, and it waits in front
-//! of it while others go ahead. A few packets may wait so, and the machine is not asked for more until one has left.
+//! of it while others go ahead. A few packets may wait so, and the machine is not asked for more until one has left. What
+//! waits for a port that its switch has stopped does not keep the machine from the other ports.
 //!
 //! A run without such interfaces executes none of this: its hosts have events of their own kinds.
 
 use super::{Engine, note_repeated};
 use crate::links::SENT;
+use crate::ports::lossless::Asks;
 use crate::rank;
 use headway_network::{BuildError, Network, RunSpec, check_ports};
 use headway_packet::{Packet, Stamps};
@@ -19,6 +21,9 @@ use std::sync::Arc;
 
 /// Packets that wait in front of the ports of an interface at the most, for each of them.
 const WAITING: usize = 4;
+
+/// The same of ports that are stopped.
+const STOPPED_WAITING: usize = 64;
 
 /// State of the ports of interfaces.
 pub(super) struct Bonds {
@@ -115,23 +120,26 @@ impl Engine<'_> {
         let ports: Vec<u32> = self.network.owners().ports_of(address).collect();
         loop {
             self.send_waiting(&ports);
-            let Some(bonds) = &self.bonds else { return };
-            let waiting: usize = ports.iter().map(|port| bonds.ports[*port as usize].waiting.len()).sum();
-            // A limit on what waits, so that the machine chooses later packets as late as possible.
-            if !ports.iter().any(|port| self.is_idle(*port)) || waiting >= WAITING * ports.len() {
-                ports.iter().for_each(|port| self.wake(*port));
-                break;
-            }
-            let Some(packet) = self.hosts[address as usize].endpoint.poll_transmit(self.now) else {
-                break;
+            let asks = self.asks_by_ports(&ports);
+            let endpoint = &mut self.hosts[address as usize].endpoint;
+            let packet = match asks {
+                Asks::All => endpoint.poll_transmit(self.now),
+                Asks::Control => endpoint.poll_control(self.now),
+                Asks::Nothing => {
+                    ports.iter().for_each(|port| self.wake(*port));
+                    break;
+                }
             };
+            let Some(packet) = packet else { break };
             note_repeated(&self.flows, &packet);
             let machine = &mut self.hosts[address as usize];
             let echo = machine.reads_stamps.then(|| machine.endpoint.poll_echo()).flatten();
             let Some(mut bonds) = self.bonds.take() else { return };
             let is_up = |port: u32| !self.ports.egress[port as usize].port.is_down();
             let is_idle = |port: u32| bonds_idle(&bonds.ports, port) && self.wire_is_idle(port);
-            let idle: Vec<u32> = ports.iter().copied().filter(|port| is_idle(*port)).collect();
+            let is_open = |port: u32| !packet.is_data() || !self.ports.stops_data(port);
+            let idle: Vec<u32> =
+                ports.iter().copied().filter(|port| is_idle(*port) && is_open(*port)).collect();
             let port = bonds.choose(address, &packet, |port| idle.contains(&port), is_up);
             bonds.ports[port as usize].waiting.push_back((packet, echo));
             self.bonds = Some(bonds);
@@ -144,9 +152,26 @@ impl Engine<'_> {
         self.arm(address);
     }
 
-    /// True if nothing waits in front of a port and its wire is free.
-    fn is_idle(&self, port: u32) -> bool {
-        self.bonds.as_ref().is_some_and(|bonds| bonds_idle(&bonds.ports, port)) && self.wire_is_idle(port)
+    /// The packets that a machine is asked for: any if a port is idle that is not stopped and little waits, control if
+    /// all that are idle are stopped.
+    fn asks_by_ports(&self, ports: &[u32]) -> Asks {
+        let Some(bonds) = &self.bonds else { return Asks::Nothing };
+        let waiting = |stopped: bool| -> usize {
+            let own = ports.iter().filter(|port| self.ports.stops_data(**port) == stopped);
+            own.map(|port| bonds.ports[*port as usize].waiting.len()).sum()
+        };
+        if waiting(false) >= WAITING * ports.len() || waiting(true) >= STOPPED_WAITING * ports.len() {
+            return Asks::Nothing;
+        }
+        let idle = |port: &&u32| bonds_idle(&bonds.ports, **port) && self.wire_is_idle(**port);
+        if ports.iter().filter(idle).any(|port| !self.ports.stops_data(*port)) {
+            return Asks::All;
+        }
+        let free = ports.iter().any(|port| self.wire_is_idle(*port));
+        match free && self.ports.lossless.is_some() && !self.ports.stops_control() {
+            true => Asks::Control,
+            false => Asks::Nothing,
+        }
     }
 
     fn wire_is_idle(&self, port: u32) -> bool {
@@ -167,7 +192,10 @@ impl Engine<'_> {
             }
             // One packet for each port: its wire is busy with it from now on.
             let Some(bonds) = &mut self.bonds else { return };
-            let Some((packet, echo)) = bonds.ports[port as usize].waiting.pop_front() else { continue };
+            let waiting = &mut bonds.ports[port as usize].waiting;
+            // Those of a class that is stopped stay, and others pass them.
+            let open = waiting.iter().position(|(packet, _)| !self.ports.holds_back(port, packet));
+            let Some((packet, echo)) = open.and_then(|place| waiting.remove(place)) else { continue };
             if self.ports.egress[port as usize].port.is_down() {
                 self.lose_in_vain(port, &packet);
                 continue;

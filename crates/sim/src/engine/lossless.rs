@@ -1,6 +1,7 @@
-//! Events at hosts and ports of a lossless fabric.
+//! Events at hosts and ports of a lossless fabric, and at ports that share the memory of their switch.
 
 use super::{Engine, note_repeated};
+use crate::links::AT_PORT;
 use crate::ports::lossless::Asks;
 use headway_packet::Packet;
 use headway_transport::Endpoint;
@@ -18,6 +19,28 @@ impl Engine<'_> {
         // Ports of switches have no machine behind them.
         if number < self.ports.hosts && self.ports.lossless.is_some() {
             self.pull(number);
+        }
+    }
+
+    /// A packet arrived over this link at a switch that chooses its next port now.
+    #[inline(never)]
+    pub(super) fn choose(&mut self, link: u32, handle: u32) {
+        if link & AT_PORT != 0 {
+            return self.forward_to_memory(link & !AT_PORT, handle);
+        }
+        match self.ports.choose(link, handle, self.now) {
+            Some(next) if self.ports.lossless.is_some() => self.forward_lossless(link, next, handle),
+            Some(next) if self.ports.memory.is_some() => self.forward_to_memory(next, handle),
+            Some(next) => self.forward(next, handle),
+            None => self.ports.links.lose_without_route(link, handle),
+        }
+    }
+
+    /// A packet arrives at a port of a switch whose ports share memory.
+    #[inline(never)]
+    pub(super) fn forward_to_memory(&mut self, number: u32, handle: u32) {
+        if let Err(full) = self.ports.offer_to_memory(number, handle, self.now) {
+            self.overflowed(number, full);
         }
     }
 

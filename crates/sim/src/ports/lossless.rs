@@ -477,6 +477,23 @@ impl Ports<'_> {
         }
     }
 
+    /// True if all data is stopped on the link of a host.
+    pub(crate) fn stops_data(&self, host: u32) -> bool {
+        let Some(guard) = &self.lossless else { return false };
+        guard.lanes[host as usize].stopped == guard.rules.params().every_class()
+    }
+
+    /// True if control is stopped with data.
+    pub(crate) fn stops_control(&self) -> bool {
+        self.lossless.as_ref().is_some_and(|guard| guard.rules.params().pause_control)
+    }
+
+    /// True if a packet is of a class that is stopped on the link of a host.
+    pub(crate) fn holds_back(&self, host: u32, packet: &Packet) -> bool {
+        let Some(guard) = &self.lossless else { return false };
+        guard.lanes[host as usize].stopped >> guard.class_of(packet) & 1 == 1
+    }
+
     pub(crate) fn keeps(&mut self, host: u32) -> bool {
         !self.guard().lanes[host as usize].kept.is_empty()
     }

@@ -16,6 +16,9 @@ impl Ports<'_> {
         if self.lossless.is_some() {
             return self.serve(number, now);
         }
+        if self.shares_memory(number) {
+            return self.serve_from_memory(number, now);
+        }
         let next = |ports: &Self| ports.egress[number as usize].port.next_start();
         while let Some(start) = next(self).filter(|start| *start <= now) {
             self.send_at(number, start);
@@ -36,6 +39,9 @@ impl Ports<'_> {
         if self.lossless.is_some() {
             return self.offer_lossless(number, handle, now);
         }
+        if self.shares_memory(number) {
+            return self.offer_to_memory(number, handle, now);
+        }
         self.catch_up_shaped(number, now);
         let offered = self.egress[number as usize].port.offer(now, handle, &mut self.links.pool);
         // Waiting packets have left if they could; only the newcomer can start at this instant.
@@ -50,6 +56,9 @@ impl Ports<'_> {
     pub(crate) fn watch_shaped(&mut self, number: u32, now: Time) {
         if self.lossless.is_some() {
             return self.watch_lossless(number, now);
+        }
+        if self.shares_memory(number) {
+            return self.watch_memory(number, now);
         }
         let egress = &mut self.egress[number as usize];
         let Some(start) = egress.port.next_start() else { return };

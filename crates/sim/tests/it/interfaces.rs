@@ -1,9 +1,10 @@
 //! Hosts with several interfaces, and interfaces of several ports: which wire a message takes, and what wires carry together.
 
 use super::common::{flow, link, outcome, param, spec};
+use headway_fabric::DropReason;
 use headway_network::topology::{DualHomed, Graph, Rail};
 use headway_network::{
-    Down, Fault, FaultSpec, FlowState, LinkChoice, Outcome, Routing, RunSpec, TopologySpec,
+    Down, Fault, FaultSpec, FlowState, LinkChoice, Outcome, PfcParams, Routing, RunSpec, TopologySpec,
 };
 use headway_params::ParamValue;
 use headway_sim::{Around, run, run_within};
@@ -178,4 +179,37 @@ fn ports_of_one_interface_refuse_what_they_do_not_go_with() {
     };
     let slow = refused(&|run| run.costs.packet = Time::us(1));
     assert!(slow.contains("hosts whose processors take time"), "{slow}");
+}
+
+#[test]
+fn lossless_switches_stop_each_port_of_an_interface_by_itself() {
+    for (transport, routing) in [("dcqcn", Routing::Ecmp), ("ndp", Routing::Spray), ("homa", Routing::Spray)]
+    {
+        let flows = (1..8).map(|host| flow(host, 0, 2_000_000, Time::ZERO)).collect();
+        let mut run = spec(dual(), transport, flows, Time::s(1));
+        (run.fabric.routing, run.fabric.bonded) = (routing, true);
+        run.fabric.discipline = "drop-tail".into();
+        run.fabric.pfc = Some(PfcParams { buffer: 2_000_000, alpha: 0.0625, ..PfcParams::default() });
+        let out = outcome(&run);
+        assert!(out.flows.iter().all(|flow| flow.state == FlowState::Done), "{transport}");
+        let full = DropReason::HeadroomFull as usize;
+        assert!(
+            out.links.iter().all(|link| link.counters.dropped[full] == 0),
+            "{transport}: nothing is lost"
+        );
+        if transport == "dcqcn" {
+            // Seven senders at line rate into two links, and each message on one port.
+            let stopped = |name: &str| {
+                out.links.iter().filter(|l| l.name.contains(name)).map(|l| l.pauses.received).sum::<u64>()
+            };
+            assert!(
+                stopped("->leaf0.") + stopped("->leaf1.") > 0,
+                "{:?}",
+                out.links.iter().map(|l| (&l.name, l.pauses.received)).collect::<Vec<_>>()
+            );
+        }
+        let several =
+            run_within(&run, Around { threads: 3, ..Around::default() }, &mut |_| true).expect("it runs");
+        assert_eq!(out, several, "{transport}");
+    }
 }

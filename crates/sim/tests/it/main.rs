@@ -14,6 +14,7 @@ mod hosts;
 mod initial_window;
 mod interfaces;
 mod lossless;
+mod memory;
 mod mixtures;
 mod motivation;
 mod mptcp;

@@ -98,6 +98,7 @@ fn at(ports: PortChoice, discipline: &str, packets: u32) -> PortsAt {
         discipline: discipline.into(),
         params: Vec::new(),
         buffer: Buffer { data: room, control: room },
+        alpha: None,
     }
 }
 

@@ -19,8 +19,12 @@ pub(super) fn draw(dice: &mut Dice, case: &mut Case, folder: &Path) -> bool {
     let Some(fabric) = fabric.as_table_mut() else { return false };
     // Lossless switches have one memory for all ports.
     fabric.remove("buffer");
+    fabric.remove("memory");
     if let Some(Value::Array(list)) = fabric.get_mut("at") {
-        list.iter_mut().filter_map(Value::as_table_mut).for_each(|at| drop(at.remove("buffer")));
+        list.iter_mut().filter_map(Value::as_table_mut).for_each(|at| {
+            at.remove("buffer");
+            at.remove("memory_alpha");
+        });
         // An entry that set a buffer alone sets nothing now.
         list.retain(|at| at.get("discipline").is_some());
     }
@@ -77,6 +81,10 @@ pub(super) fn vary(dice: &mut Dice, sketch: &Sketch, case: &mut Case) {
     let Some(pfc) = fabric.and_then(|fabric| fabric.get_mut("pfc")).and_then(Value::as_table_mut) else {
         return;
     };
+    if dice.percent(10) {
+        // The memory is written, and holds.
+        pfc.insert("chip".into(), (*dice.pick(headway_network::Chip::WORDS)).into());
+    }
     if dice.percent(30) {
         pfc.insert("frame".into(), number(dice.between(64, 200)));
     }

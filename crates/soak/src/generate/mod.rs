@@ -7,6 +7,7 @@
 mod fabric;
 mod faults;
 mod lossless;
+mod memory;
 pub(crate) mod topology;
 mod traffic;
 
@@ -212,6 +213,7 @@ fn attempt(dice: &mut Dice, most: Size, far: bool, folder: &Path) -> Option<Case
         traffic::vary(&mut asked, &sketch, entries);
     }
     lossless::vary(&mut asked, &sketch, &mut varied);
+    memory::vary(&mut asked, &sketch, &mut varied);
     Some(if is_accepted(&varied, folder) { varied } else { case })
 }
 

@@ -3,7 +3,7 @@
 use headway_soak::invariants::{ALL, Invariant};
 use headway_soak::run::Run;
 use headway_soak::shrink::shrink;
-use headway_soak::{Case, Failure, Size, Verdict, generate, judge, judge_within};
+use headway_soak::{Bounds, Case, Failure, Size, Verdict, generate, judge, judge_within};
 use std::path::Path;
 
 /// Broken on purpose: it says that no packet is ever marked.
@@ -70,7 +70,7 @@ fn a_run_that_is_stopped_for_its_length_is_not_held_against_another() {
              delay = \"10 us\"\n[transport]\nname = \"{transport}\"\n[[traffic]]\nkind = \"permutation\"\nbytes = 3000000\n"
         );
         let case = Case { scenario: text.parse().expect("a table"), graph: None, flows: None };
-        judge_within(&case, folder.path(), ALL, most)
+        judge_within(&case, folder.path(), ALL, Bounds { most, ..Bounds::default() })
     };
     for transport in ["expresspass", "ndp"] {
         let whole = judged(transport, None);
@@ -82,6 +82,19 @@ fn a_run_that_is_stopped_for_its_length_is_not_held_against_another() {
     let stopped = judged("ndp", Some(9_000));
     let ends = "a run ends within the events that its packets need";
     assert!(matches!(&stopped, Verdict::Failed(failure) if failure.invariant == ends), "{stopped:?}");
+}
+
+/// A run that used up its time says what it waits for, whatever its transport.
+#[test]
+fn a_run_without_time_says_what_it_waits_for() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let text = "[topology]\nkind = \"single-switch\"\nhosts = 2\nrate = \"10 Gbps\"\ndelay = \"1 us\"\n\
+                [transport]\nname = \"dctcp\"\n[[traffic]]\nkind = \"permutation\"\nbytes = 30000000\n";
+    let case = Case { scenario: text.parse().expect("a table"), graph: None, flows: None };
+    let bounds = Bounds { has_time: &|| false, ..Bounds::default() };
+    let stopped = judge_within(&case, folder.path(), ALL, bounds);
+    let says = |why: &str| why.contains("waits for 2 of 2 flows, the first of them 0 (dctcp)");
+    assert!(matches!(&stopped, Verdict::TooLong(why) if says(why)), "{stopped:?}");
 }
 
 /// Flows over a link that stays down, and flows that do not slow down to a link that drops, try for as long as they are
@@ -96,7 +109,7 @@ fn flows_that_cannot_finish_may_go_on() {
              [transport]\nname = \"dcqcn\"\n[[traffic]]\nkind = \"permutation\"\nbytes = 20000000\n{faults}"
         );
         let case = Case { scenario: text.parse().expect("a table"), graph: None, flows: None };
-        judge_within(&case, folder.path(), ALL, most)
+        judge_within(&case, folder.path(), ALL, Bounds { most, ..Bounds::default() })
     };
     let lossy = "[fabric]\nbuffer = \"13928 B\"";
     let lossless = "[fabric.pfc]";

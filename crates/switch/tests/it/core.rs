@@ -49,6 +49,7 @@ fn core_with(discipline: &str, bottleneck: u64, packets: u32, faults: Vec<FaultS
         bonded: false,
         altered: Vec::new(),
         pfc: None,
+        memory: None,
     };
     let network = Arc::new(Network::build(&topology, &fabric).expect("a network"));
     let sample = SampleSpec {

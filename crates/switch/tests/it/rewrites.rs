@@ -40,6 +40,7 @@ fn core(discipline: &str, params: &[(&str, ParamValue)], data: u32, control: Lim
         bonded: false,
         altered: Vec::new(),
         pfc: None,
+        memory: None,
     };
     let network = Arc::new(Network::build(&topology, &fabric).expect("a network"));
     let addresses = Addresses::new(HOSTS);

@@ -131,6 +131,7 @@ fn spec(flows: Vec<FlowSpec>, costs: HostCosts) -> RunSpec {
             bonded: false,
             altered: Vec::new(),
             pfc: None,
+            memory: None,
         },
         // It does not run: a specification has to name one, and the machines of these tests are `Plain`.
         transports: vec![TransportSpec::new("homa", Vec::new())],

@@ -60,6 +60,7 @@ pub fn spec(topology: TopologySpec, transport: &str, flows: Vec<FlowSpec>, stop:
             bonded: false,
             altered: Vec::new(),
             pfc: None,
+            memory: None,
         },
         transports: vec![TransportSpec::new(transport, Vec::new())],
         flows,
