@@ -325,7 +325,7 @@ fn shallow(setup: &Setup, spec: &RunSpec, outcome: &Outcome) -> Vec<String> {
 /// Data packets that the messages of a transport take without repetitions.
 fn packets_of(spec: &RunSpec, transport: usize) -> u64 {
     let own = spec.flows.iter().filter(|flow| usize::from(flow.transport) == transport);
-    own.map(|flow| spec.fabric.sizes.packets(flow.bytes)).sum()
+    own.map(|flow| spec.fabric.sizes.packets_of(flow.bytes)).sum()
 }
 
 /// Wall-clock time, for speeds and progress: nothing in a run depends on it.

@@ -500,7 +500,7 @@ impl<'a> Links<'a> {
         let rate = self.changes().map_or(written, |changes| changes.rate(link.number));
         let wire = u64::from(self.pool.get(handle).wire);
         // Both rounded from the packet's start, as ports round: a difference in bytes could be a picosecond off.
-        let rest = rate.time_of(wire) - rate.time_of(self.network.sizes().head(wire));
+        let rest = rate.time_of(wire) - rate.time_of(self.network.sizes().head_bytes(wire));
         arrives - rest
     }
 

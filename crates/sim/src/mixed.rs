@@ -147,9 +147,9 @@ impl Endpoint for Mixed {
         self.parts[place].machine.abandon_message(now, end);
     }
 
-    fn forget(&mut self, now: Time, peer: HostId) {
+    fn forget_peer(&mut self, now: Time, peer: HostId) {
         // All of them: a peer that is gone is gone for every transport.
-        self.parts.iter_mut().for_each(|part| part.machine.forget(now, peer));
+        self.parts.iter_mut().for_each(|part| part.machine.forget_peer(now, peer));
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {

@@ -257,7 +257,7 @@ impl<'a> Row<'a> {
             unit => unit,
         };
         // By the reader of quantities, which is exact where floating point would round picoseconds.
-        match quantity::parse(&format!("{text} {unit}")) {
+        match quantity::parse_quantity(&format!("{text} {unit}")) {
             Ok(found) if found.dimension == quantity::Dimension::Time => Ok(Time(found.amount)),
             Ok(_) => Err(self.fail_at(text, &format!("`{name}` is `{text}`, which is no number of {words}"))),
             Err(_) => {

@@ -161,7 +161,7 @@ impl Reader<'_, '_> {
     fn seconds(&self, place: usize, what: &str) -> Result<Time, ScenarioError> {
         let word = self.row.words[place];
         // As a quantity, which is exact: floating point would round picoseconds.
-        match quantity::parse(&format!("{word} s")) {
+        match quantity::parse_quantity(&format!("{word} s")) {
             Ok(found) if found.dimension == quantity::Dimension::Time => Ok(Time(found.amount)),
             _ => Err(self.fail(word, format!("`{word}` is not {what}: a number of seconds, at least 0"))),
         }

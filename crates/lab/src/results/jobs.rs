@@ -248,7 +248,7 @@ fn round_numbers(rounds: &BTreeMap<u32, Round>, end: Time, within: Option<Time>)
         }
     }
     // All of them wait only since the last one began to.
-    let all = since.values().max().map(|since_all| (since.len() as u64, seconds(*since_all)));
+    let all = since.values().max().map(|since_all| (since.len() as u64, as_seconds(*since_all)));
     let missed = within.and_then(|within| {
         let late = |took: Took| took.least() > as_seconds(within);
         missed(rounds.values().map(|round| (round.took(end), late(round.took(end)))))
@@ -571,13 +571,13 @@ impl Job<'_> {
         let mut sums = [0.0; PATH_CAUSES.len()];
         for link in self.path.iter().flatten() {
             let Node::Flow(flow) = link.node else {
-                sums[0] += seconds(link.finish - link.start);
+                sums[0] += as_seconds(link.finish - link.start);
                 continue;
             };
             let Some(time) = self.outcome.by_cause(flow as usize) else { return Json::Null };
             let of_flow = [time.host, time.wait, time.serialise, time.propagate, time.queue, time.retransmit];
             let all = std::iter::once(link.notice).chain(of_flow);
-            sums[1..].iter_mut().zip(all).for_each(|(sum, part)| *sum += seconds(part));
+            sums[1..].iter_mut().zip(all).for_each(|(sum, part)| *sum += as_seconds(part));
         }
         let named = PATH_CAUSES.iter().zip(sums).map(|(name, sum)| ((*name).to_string(), json!(sum)));
         if self.path.is_some() { Json::Object(named.collect()) } else { Json::Null }

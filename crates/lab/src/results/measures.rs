@@ -53,7 +53,7 @@ pub(super) fn slowdown(record: &FlowRecord, fct: Took) -> Option<Took> {
         Took::Ended(_) => record.slowdown().map(Took::Ended),
         Took::Open(open) => {
             // At least 1, since it cannot end in less than its ideal.
-            (record.ideal > Time::ZERO).then(|| Took::Open((open / seconds(record.ideal)).max(1.0)))
+            (record.ideal > Time::ZERO).then(|| Took::Open((open / as_seconds(record.ideal)).max(1.0)))
         }
     }
 }

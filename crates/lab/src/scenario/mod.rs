@@ -242,7 +242,7 @@ impl Scenario {
         let mut hash = sha2::Sha256::new();
         hash.update(format!("{VERSION} {EPOCH}\n"));
         for name in self.setup.as_ref().map(Setup::transport_names).unwrap_or_default() {
-            match headway_transport::registry::find(name) {
+            match headway_transport::registry::find_entry(name) {
                 // Revision 0 adds nothing, so that transports without revisions keep their digests.
                 Some(entry) if entry.revision > 0 => hash.update(format!("{name} {}\n", entry.revision)),
                 _ => {}

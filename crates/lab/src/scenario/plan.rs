@@ -239,7 +239,7 @@ fn groups(axes: &[Axis], zip: Option<&Item<'_>>) -> Result<Vec<Vec<usize>>, Scen
             let Some(axis) = axes.iter().position(|axis| axis.key == key) else {
                 let error = item.fail(Problem::NoSuchName { what: "swept key", name: key.clone() });
                 return Err(
-                    error.maybe_help(names::suggestion(&key, axes.iter().map(|axis| axis.key.as_str())))
+                    error.maybe_help(names::name_suggestion(&key, axes.iter().map(|axis| axis.key.as_str())))
                 );
             };
             if group.contains(&axis) || together.iter().any(|other| other.contains(&axis)) {
