@@ -346,6 +346,7 @@ lint-python:
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python tools/sizes.py
+	$(BIN)/python tools/prose.py
 
 # Crates that others build upon. The rest of the workspace is the simulator, and comes as the Python package.
 PUBLISHED := headway-units headway-params headway-gauges headway-primitives headway-packet headway-transport headway-fabric headway-host headway-tonic
