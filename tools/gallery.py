@@ -33,7 +33,7 @@ from headway.loading import Scenario
 from headway.names import ScenarioFile, known_scenarios
 from headway.reporting.figures import kind_of
 from headway.reporting.paper import METADATA, draw, paper_style
-from headway.reporting.spec import BarPanel, DotPanel, Figure, LegendEntry, Panel, Sketch
+from headway.reporting.spec import BarPanel, DotPanel, Figure, HeatPanel, LegendEntry, Panel, Sketch
 from headway.reproducing.points import Mark, Points, disagreements, of_first_seed, recorded_points
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -137,7 +137,7 @@ def draw_figures(shown: Shown, place: Path) -> None:
     (place / ALTS).write_text(json.dumps(found), "utf-8")
 
 
-def first_panel(drawn: Sequence[Figure]) -> tuple[Figure, Panel | DotPanel | BarPanel | Sketch] | None:
+def first_panel(drawn: Sequence[Figure]) -> tuple[Figure, Panel | DotPanel | BarPanel | HeatPanel | Sketch] | None:
     """The panel for a thumbnail, with its figure: the first one with axes, or else the first one."""
     panels = [(figure, panel) for figure in drawn for panel in figure.panels]
     return next((one for one in panels if isinstance(one[1], Panel)), panels[0] if panels else None)

@@ -112,7 +112,7 @@ def path_lines(job: Mapping[str, Any]) -> list[str]:
     least = LEAST_SHARE * max(link["excess_s"] for link in path)
     late = [place for place, link in enumerate(path) if link["excess_s"] > least]
     worst = sorted(late, key=lambda place: -path[place]["excess_s"])[:MOST_LINKS]
-    rows = [("", "from", "to", "start", "took", "longer than alone")]
+    rows: list[tuple[str, ...]] = [("", "from", "to", "start", "took", "longer than alone")]
     for place in sorted(worst):
         rows.append(_row(place, path[place]))
     table = [f"  {row}" for row in in_columns(rows)] if worst else []
