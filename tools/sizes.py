@@ -2,8 +2,8 @@
 
     .venv/bin/python tools/sizes.py [--record]
 
-What is larger stands in tools/sizes.json with its size, and may only shrink: a smaller size has to be recorded. Lines of
-inline comments do not count, but for those in functions of Python.
+What is larger stands in tools/sizes.json with its size, and may only shrink: a smaller size has to be recorded. Lines
+of inline comments do not count, but for those in functions of Python.
 """
 
 from __future__ import annotations
