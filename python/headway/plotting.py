@@ -100,6 +100,20 @@ class Plots:
         wanted = {key: value for key, value in (("y", y), ("baseline", baseline)) if value is not None}
         return self.figure("ratios", **wanted, **look)
 
+    def heat_map(self, *, y: str | Sequence[str] | None = None, **look: Any) -> Canvas:  # noqa: ANN401
+        """A number over two swept keys, with the best cell and the cells that are not apart from it.
+
+        y: numbers of `summary.json` (default: those of the scenario's report, else the mean completion time)
+        """
+        return self.figure("heat-map", **({} if y is None else {"y": y}), **look)
+
+    def frontier(self, *, y: str | Sequence[str] | None = None, **look: Any) -> Canvas:  # noqa: ANN401
+        """Two numbers of each variant against each other, and a line through those that nothing beats in both.
+
+        y: the two numbers (default: the 99th percentile of calls, and the goodput)
+        """
+        return self.figure("frontier", **({} if y is None else {"y": y}), **look)
+
     def fct_load(
         self,
         *,

@@ -90,8 +90,8 @@ def test_a_function_has_the_options_of_its_command(function: Any, command: click
     # told by `compare_causes`.
     figures = (headway.reproduce, headway.reproduce_all)
     # The look of figures is `look` of report, whose names and values a test of its own tries. CSV is a method of
-    # sweeps and comparisons.
-    allowed = {"scenario"} if function in figures else {"page", "judged", "causes", "as_csv"}
+    # sweeps and comparisons. Critical paths are in the summary of a run.
+    allowed = {"scenario"} if function in figures else {"page", "judged", "causes", "as_csv", "as_path"}
     if function is headway.catalogue:
         # Every entry of transports says itself what it lacks in a network.
         allowed = {"deploy"}

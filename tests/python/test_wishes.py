@@ -71,7 +71,8 @@ def test_a_kind_that_misses_something_is_absent_from_the_report(name: str, tmp_p
     scenario.run(tmp_path / "bare")
     drawn = kind.figures(assemble(load(tmp_path / "bare")).study)
     assert all(figure.absent is not None for figure in drawn)
-    rich = Scenario.load(write(tmp_path, RICH))
+    # A heat map needs two keys that are swept over.
+    rich = Scenario.load(write(tmp_path, RICH.replace("[model]", '"fabric.buffer" = ["60 kB", "90 kB"]\n[model]')))
     assert not kind.missing(facts_of(rich))
 
 
@@ -132,9 +133,10 @@ def test_check_tells_what_will_not_be_drawn_and_report_says_so_again(headway: He
 
 
 def test_a_y_that_no_asked_figure_uses_is_told(headway: Headway, tmp_path: Path) -> None:
+    note = "`report.y` is of `numbers`, `ratios`, `fct-load`, `heat-map` and `frontier`"
     for names, is_told in (('["cdf"]', True), ('["cdf", "numbers"]', False), ('"dots"', False), ("[]", False)):
         file = write(tmp_path, RACK + VARIANTS + f'[report]\nfigure = {names}\ny = "slowdown_p99"\n')
-        assert ("`report.y` is of `numbers`, `ratios` and `fct-load`" in headway("check", file).err) == is_told, names
+        assert (note in headway("check", file).err) == is_told, names
     swept = 'seeds = 3\n"traffic.0.cdf" = ["dctcp_websearch", "xpass_datamining"]\n[report]\nx = "cdf"\n'
     file = write(tmp_path, RACK + VARIANTS.replace("seeds = 3\n", swept))
     assert "`report.x`: the values of `traffic.0.cdf` are not all numbers" in headway("check", file).err

@@ -79,7 +79,9 @@ impl Tap for Recorder<'_> {
             return;
         }
         // The run cannot be stopped from here: its progress function looks at `failed`.
-        if let Err(error) = self.writer.write_frame(interface, start, Frame::from_packet(packet, self.framing)) {
+        if let Err(error) =
+            self.writer.write_frame(interface, start, Frame::from_packet(packet, self.framing))
+        {
             self.error = Some(error);
             self.failed.set(true);
         }

@@ -1,6 +1,8 @@
 //! The `[fabric]` and `[transport]` tables.
 
 use crate::foreign::{self, Foreign};
+use crate::param_values::read_params;
+pub use crate::param_values::{param_json, show_limit};
 use crate::switch_memory;
 use crate::text::key::{Key, Takes, key};
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value, names};
@@ -168,19 +170,6 @@ fn find_transport(item: &Item<'_>, name: &str, foreign: &[Foreign]) -> Result<Ve
         let problem = Problem::NoSuchName { what: "transport", name: name.into() };
         item.fail(problem).maybe_help(names::name_suggestion(name, foreign::names(foreign)))
     })
-}
-
-pub(crate) fn read_params(
-    table: &Reader<'_>,
-    specs: &[ParamSpec],
-) -> Result<Vec<(String, ParamValue)>, ScenarioError> {
-    let mut params = Vec::new();
-    for spec in specs {
-        if let Some(item) = table.get(spec.name) {
-            params.push((spec.name.to_string(), item.param(spec)?));
-        }
-    }
-    Ok(params)
 }
 
 /// The discipline that all of these transports want. When they disagree, the error is at `table`, where `[fabric]` is, or
@@ -493,14 +482,6 @@ fn sizes(table: &Reader<'_>) -> Result<Sizes, ScenarioError> {
     Ok(sizes)
 }
 
-/// A buffer as a scenario would write it.
-pub fn show_limit(limit: Limit) -> String {
-    match limit {
-        Limit::Packets(n) => format!("{n} packets"),
-        Limit::Bytes(n) => format!("{n} B"),
-    }
-}
-
 /// Every key of the fabric with its value.
 pub fn fabric_json(spec: &FabricSpec) -> Json {
     let mut map = Map::new();
@@ -578,17 +559,5 @@ fn params_json(map: &mut Map<String, Json>, specs: &[ParamSpec], set: &[(String,
     for spec in specs {
         let value = set.iter().find(|(name, _)| name == spec.name).map_or(&spec.default, |(_, v)| v);
         map.insert(spec.name.into(), param_json(value));
-    }
-}
-
-/// A parameter's value as a scenario would write it.
-pub fn param_json(value: &ParamValue) -> Json {
-    match value {
-        ParamValue::Bool(v) => json!(v),
-        ParamValue::Int(v) => json!(v),
-        ParamValue::Float(v) => json!(v),
-        ParamValue::Time(v) => json!(v.to_string()),
-        ParamValue::Rate(v) => json!(v.to_string()),
-        ParamValue::Choice(v) => json!(v),
     }
 }

@@ -16,6 +16,7 @@ pub mod imported;
 pub mod keys;
 pub mod model;
 pub mod pages;
+mod param_values;
 pub mod perfetto;
 pub mod results;
 pub mod run;

@@ -1,12 +1,13 @@
 //! The table `[fabric.memory]`: memory that all ports of a switch share.
 
-use crate::fabric::{param_json, read_params, show_limit};
+use crate::param_values::{param_json, read_params, show_limit};
 use crate::text::key::{Key, Takes, key};
 use crate::text::{Item, Problem, ScenarioError};
 use crate::topology::Topology;
 use headway_fabric::{Buffer, Limit, Space};
 use headway_network::{
-    BuildError, Chip, ChipMemory, FabricSpec, Lossless, Memories, MemoryParams, MemorySpec, Network, PfcParams, Surplus,
+    BuildError, Chip, ChipMemory, FabricSpec, Lossless, Memories, MemoryParams, MemorySpec, Network,
+    PfcParams, Surplus,
 };
 use headway_params::{ParamValue, Params};
 use serde_json::{Map, Value as Json, json};

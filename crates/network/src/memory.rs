@@ -7,9 +7,17 @@
 
 use crate::error::BuildError;
 use crate::network::Network;
-use crate::pfc::{ALPHA_BITS, part};
 use headway_packet::Packet;
 use headway_params::ParamKind;
+
+/// Parts of a byte in which thresholds are computed: whole numbers are the same everywhere.
+pub(crate) const ALPHA_BITS: u32 = 20;
+
+/// A part of the free memory, in 2^-20.
+#[inline]
+pub(crate) fn part(free: u64, alpha: u64) -> u64 {
+    ((u128::from(free) * u128::from(alpha)) >> ALPHA_BITS) as u64
+}
 
 headway_params::choice! {
     /// Switch chips whose memory is known.

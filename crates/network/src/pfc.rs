@@ -6,7 +6,7 @@
 //! depends on how much of it is free (dynamic thresholds, Choudhury and Hahne, ToN 1998). The rules are those of HPCC's
 //! simulator (SIGCOMM 2019), but for what [`headroom_of`] and decision 78 say.
 
-use crate::memory::Chip;
+use crate::memory::{Chip, part};
 use headway_packet::Packet;
 use headway_params::ParamKind;
 use headway_units::{Rate, Time};
@@ -59,9 +59,6 @@ headway_params::params! {
 
 /// Classes of packets at the most, control among them.
 pub const MOST_PFC_CLASSES: usize = 9;
-
-/// Parts of a byte in which thresholds are computed: whole numbers are the same everywhere.
-pub(crate) const ALPHA_BITS: u32 = 20;
 
 /// Memory for each 50 Gb/s of a host's link.
 const USUAL_BUFFER: u64 = 16 << 20;
@@ -127,12 +124,6 @@ impl Account {
         self.headroom == 0
             && (shared == 0 || shared.saturating_add(self.resume_offset) <= part(free, self.alpha))
     }
-}
-
-/// A part of the free memory, in 2^-20.
-#[inline]
-pub(crate) fn part(free: u64, alpha: u64) -> u64 {
-    ((u128::from(free) * u128::from(alpha)) >> ALPHA_BITS) as u64
 }
 
 /// The memory of one lossless switch.
@@ -283,6 +274,7 @@ pub struct PauseCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::ALPHA_BITS;
 
     fn ledger(pool: u64, links: usize) -> Ledger {
         let alpha = 1 << (ALPHA_BITS - 3);

@@ -206,7 +206,8 @@ def _memory(scenario: Scenario, effect: Sequence[InEffect]) -> list[str]:
     names = scenario.native.variants()
     said: dict[str, list[str]] = {}
     for one in effect[:MOST_VARIANTS]:
-        native = scenario.variant(one.variant).native if names else scenario.native
+        # Without the sweep, as with some seeds of a scenario, a point is named after its transport.
+        native = scenario.variant(one.variant).native if one.variant in names else scenario.native
         for fact in native.facts():
             if fact.startswith(MEMORY):
                 said.setdefault(fact, []).append(one.variant)

@@ -29,6 +29,7 @@ LATER = "decisions/"
 @click.command()
 @click.argument("page", required=False, metavar="[PAGE]")
 @click.option("--path", is_flag=True, help="Print where the page is, and nothing else.")
+@click.option("--raw", is_flag=True, help="Print Markdown as it is; on a terminal a page is rendered, with a pager.")
 @click.option("--open", "opened", is_flag=True, help="Open the pages as a site in the browser, from disk.")
 @click.option(
     "--search",

@@ -13,6 +13,7 @@ from headway.data.sweep import Sweep, read_sweep
 from headway.data.toml import assignment, parsed
 from headway.directories import directory_of
 from headway.errors import HeadwayError, ScenarioError, with_help
+from headway.fair import fair_setting
 from headway.files import copy_file, writable_directory, write_text
 from headway.layout import SCENARIOS
 from headway.loading import Scenario, Threads, assignments
@@ -32,6 +33,7 @@ def sweep(
     *,
     sets: Mapping[str, Any] | Sequence[str] = (),
     scale: str | None = None,
+    fair: bool = False,
     jobs: int | None = None,
     threads: Threads = 1,
     executor: Any = None,  # noqa: ANN401  (a name, or any pool)
@@ -50,6 +52,8 @@ def sweep(
     `scenario` is a name, a path, or a scenario, with the overrides and the scale that it was loaded with. One that was
     built or read from a text is written to a file in `out`, for the processes that run its points, with copies of the
     files that it names by relative paths.
+
+    With `fair`, all variants get the same switches: the memory of a real chip, and marks from the path.
 
     `executor` says where points run: `"local"`, `"slurm"`, `"dask:ADDRESS"`, or an object with the interface of
     `concurrent.futures`, such as a pool of mpi4py or submitit, or a Dask client. Workers need the same version of
@@ -76,6 +80,11 @@ def sweep(
         file = _written(scenario, directory)
     else:
         file = names.resolve(str(scenario))
+    if fair:
+        setting = fair_setting(Scenario.load(file.path, sets=overrides, scale=scale, transports=own), whole=True)
+        if setting is None:
+            raise HeadwayError("a fair setting is about switches, and the scenario has none")
+        overrides = [*overrides, *setting.sets]
     planned = plan(file, directory, sets=overrides, scale=scale, strict=True, transports=own)
     if any(place.startswith(":") for place in {name: place_of(name, one) for name, one in own.items()}.values()):
         # No other process can import a class of a notebook or of the program itself.

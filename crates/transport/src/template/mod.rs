@@ -96,8 +96,10 @@ pub struct Sender {
 impl Sender {
     fn receive_ack(&mut self, shared: &mut Shared, ack: &Packet) {
         let key = (ack.src, ack.message);
-        let Some(out) = self.messages.get_mut(&key) else { return };
-        let new = out.acked.insert(packets::Ack::from_packet(ack).index);
+        let index = packets::Ack::from_packet(ack).index;
+        // On real networks packets may name anything, and a window would grow to hold any index.
+        let Some(out) = self.messages.get_mut(&key).filter(|out| index < out.packets) else { return };
+        let new = out.acked.insert(index);
         if out.acked.len() == out.packets {
             shared.report_acknowledged(&out.message);
             self.messages.remove(&key);
@@ -164,8 +166,12 @@ pub struct Receiver {
 impl Receiver {
     fn receive_data(&mut self, shared: &mut Shared, packet: &Packet) {
         let (src, message) = (packet.src, packet.message);
-        // Every copy is acknowledged: the acknowledgement of the one before may be lost.
         let packets::Data { index, message_bytes, .. } = packets::Data::from_packet(packet);
+        let packets = shared.context.sizes.packets_of(message_bytes);
+        if u64::from(index) >= packets {
+            return;
+        }
+        // Every copy is acknowledged: the acknowledgement of the one before may be lost.
         let ack = packets::Ack { index };
         shared.control.push_back(shared.control_view(ack, src, message, packet.tag, packet.entropy));
         if self.finished.contains(src, message) {
@@ -175,7 +181,7 @@ impl Receiver {
         if received.insert(index) {
             shared.report_delivered(packet);
         }
-        if u64::from(received.len()) == shared.context.sizes.packets_of(message_bytes) {
+        if u64::from(received.len()) == packets {
             self.messages.remove(&(src, message));
             self.finished.insert(src, message);
             shared.report_completed(packet);
