@@ -55,7 +55,7 @@ pub enum Overflow {
         /// The class of the packet that takes the place.
         to: usize,
     },
-    /// The same of the first packet of a class.
+    /// As [`Overflow::Displace`], but the first packet of the class is dropped.
     DisplaceFirst {
         /// Class that gives way.
         from: usize,

@@ -340,7 +340,7 @@ pub const fn handshake_wire() -> u16 {
     handshake_wire_at(IPV4)
 }
 
-/// The same for an endpoint with this address.
+/// Bytes of a handshake on the wire, for an endpoint with this address.
 pub(crate) const fn handshake_wire_at(local: IpAddr) -> u16 {
     HANDSHAKE_BYTES as u16 + header_bytes(local) + FRAMING
 }

@@ -96,7 +96,7 @@ impl Socket {
         }
     }
 
-    /// The same socket, to wait at.
+    /// A handle of this socket, for a thread that waits for datagrams.
     pub(crate) fn wait_handle(&self) -> Handle {
         Arc::clone(&self.socket)
     }

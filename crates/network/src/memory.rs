@@ -383,7 +383,7 @@ impl Memories {
         &self.switches[switch as usize]
     }
 
-    /// The same, to take from it and to give back.
+    /// The memory of a switch, to take from it and to give back.
     #[inline]
     pub fn of_switch_mut(&mut self, switch: u32) -> &mut SharedMemory {
         &mut self.switches[switch as usize]

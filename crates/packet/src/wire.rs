@@ -134,7 +134,7 @@ pub enum Envelope {
     Sealed = 2,
     /// The fields of a session, and stamps behind them ([`Stamps`]), which no seal covers.
     Stamped = 3,
-    /// The same as [`Envelope::Sealed`], with stamps behind the session.
+    /// As [`Envelope::Sealed`], with stamps behind the session.
     StampedSealed = 4,
 }
 

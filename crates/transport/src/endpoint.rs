@@ -129,7 +129,7 @@ impl Path {
         u32::try_from(self.base_rtt.0.div_ceil(slot).max(1)).unwrap_or(u32::MAX)
     }
 
-    /// The same before it is rounded.
+    /// Full packets that fill the path for a base round trip at `rate`, not rounded.
     pub fn bdp_slots(&self, rate: Rate, sizes: &Sizes) -> f64 {
         self.base_rtt.0 as f64 / sizes.slot_time(rate).0 as f64
     }

@@ -59,7 +59,7 @@ impl<V> Messages<V> {
         self.entries.get_mut(key)
     }
 
-    /// The same without changes to the cache.
+    /// The entry of a message, if there is one of that name; leaves the cache as it is.
     pub(crate) fn named_now(&self, id: MessageId) -> Option<&V> {
         // Probes read through a shared reference, so that `recent` cannot be updated.
         self.entries.get(*self.keys.get(&id)?)
@@ -71,7 +71,7 @@ impl<V> Messages<V> {
         self.entries.get(key)
     }
 
-    /// The same, to change it.
+    /// The entry behind a key, to change it, if the message is still there.
     #[inline]
     pub(crate) fn get_mut(&mut self, key: DefaultKey) -> Option<&mut V> {
         self.entries.get_mut(key)

@@ -328,7 +328,7 @@ proptest! {
         }
     }
 
-    /// The same while keys change: each tries another key first.
+    /// Two hosts call each other at once while keys change: each tries another key first.
     #[test]
     fn both_may_call_at_once_with_different_keys(apart in 0u64..120, faults in any_faults(), swap: bool, seed: u64) {
         let mut world = with_different_keys(faults, seed);

@@ -27,7 +27,7 @@ pub struct Sender {
     messages: Messages<Outgoing>,
     /// Messages with a packet that may leave, by packets left to send, the older first. Homa §3.2
     ready: BTreeSet<(u32, u64, DefaultKey)>,
-    /// The same by age.
+    /// Messages with a packet that may leave, by age.
     ages: BTreeMap<u64, DefaultKey>,
     opened: u64,
     /// Debt to the oldest message, in thousandths of a packet, and its share of each packet.

@@ -34,7 +34,7 @@ impl CreditPool {
         self.outstanding.value()
     }
 
-    /// The same as a gauge.
+    /// Bytes permitted that have not arrived, as a gauge.
     pub(super) fn outstanding_gauge(&self, now: Time) -> Gauge {
         self.outstanding.gauge(&OUTSTANDING, now)
     }
