@@ -67,7 +67,7 @@ class TableReader:
         return self._source.error(self._table, self._index, key, message, column)
 
     def fail(self, key: str, message: str) -> NoReturn:
-        """Refuse it."""
+        """Raise the mistake at a key of it."""
         raise self.error(key, message)
 
     def check_keys(self, required: Types, optional: Types) -> None:

@@ -295,7 +295,7 @@ def _under(claim: Claim, file: ScenarioFile | None, entry: Mapping[str, Any] | N
         return UnderReading()
     if entry.get("digest") != digest(claim, file, entry):
         return UnderReading(text=OUTDATED, word=OUTDATED)
-    # A claim that no run can judge comes out under no reading, nor does it not.
+    # No run can judge a pending claim, so its reading neither reproduces it nor fails to.
     judged = entry.get("verdict") != Verdict.PENDING.value
     return UnderReading(
         verdict=entry.get("verdict"),

@@ -215,7 +215,7 @@ class Search(Findings):
                 self._step(f"along {choice.id}", [self._with(reading, choice, value) for value in middles])
 
     def _unsettled(self, choice: Choice, reading: Reading) -> list[float]:
-        """Values of a range halfway between two between which a claim turns."""
+        """Values to try next: the middle of each pair of neighbouring tried values between which a claim's verdict turns."""
         assert choice.span is not None
         known = self.along(choice, reading)
         claims = [claim for claim in self.bench.claims if claim.id not in self.found.closed]

@@ -115,11 +115,11 @@ pub(super) struct Slot {
 
 /// Next step for a path.
 pub(super) enum Care {
-    /// Nothing before its time.
+    /// Nothing to do before the slot's `due` time.
     Wait,
-    /// A challenge of so many bytes leaves.
+    /// Send a challenge of so many bytes.
     Challenge(u16),
-    /// It has died.
+    /// The path has died.
     Died,
     /// Long datagrams do not arrive any more.
     Narrowed,
@@ -131,7 +131,7 @@ pub(super) enum Care {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum News {
     None,
-    /// It carries packets from now on, for the first time or again.
+    /// The path carries packets from now on, for the first time or again.
     Opened,
 }
 

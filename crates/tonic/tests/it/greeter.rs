@@ -260,7 +260,7 @@ fn a_forked_child_has_the_status_of_it() {
                 runtime().block_on(Server::builder().serve_endpoint(&endpoint, std::future::pending()));
             assert_eq!(served, Err(RecvError::Forked(Forked)));
         }));
-        // SAFETY: ends this process.
+        // SAFETY: takes no pointers, and does not return.
         unsafe { libc::_exit(told.is_err().into()) };
     }
     let mut status = -1;

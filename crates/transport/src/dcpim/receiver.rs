@@ -91,12 +91,12 @@ impl Receiver {
         }
     }
 
-    /// A message is announced.
+    /// Makes state for the message that a packet announces.
     pub(super) fn receive_announcement(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         self.ensure_known(shared, now, packet);
     }
 
-    /// A data packet.
+    /// Stores a data packet, and completes its message with the last one.
     pub(super) fn receive_data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
         if !self.ensure_known(shared, now, packet) {
@@ -197,7 +197,7 @@ impl Receiver {
         }
     }
 
-    /// A sender offers channels.
+    /// Takes a sender's offer of channels.
     pub(super) fn receive_offer(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let Busy { channels, prompt, round, packets } = Busy::from_packet(packet);
         let (epoch, round) = epoch_and_round(round);

@@ -72,7 +72,7 @@ impl Receiver {
         Some(message)
     }
 
-    /// A data packet.
+    /// Stores a data packet, reports its bytes, and grants what the message may send next.
     pub(super) fn receive_data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
         if !self.ensure_known(shared, now, packet) {

@@ -68,7 +68,7 @@ impl Receiver {
         self.give_credit(shared, now);
     }
 
-    /// A data packet.
+    /// Stores a data packet, counts its marks, and settles the credit that it used.
     pub(super) fn receive_data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
         let sizes = shared.context.sizes;
