@@ -232,7 +232,7 @@ pub fn list_registered() -> Result<Vec<Entry>, KernelError> {
         if map.btf_vmlinux_value_type_id != kind {
             continue;
         }
-        // One that goes while it is looked at is not there.
+        // A control that is unloaded during this look-up counts as absent.
         let value = MapHandle::from_map_id(map.id).and_then(|map| map.lookup(&[0; 4], MapFlags::empty()));
         let Ok(Some(value)) = value else { continue };
         let name = value[offset..=offset + NAME_BYTES].split(|&byte| byte == 0).next().unwrap_or_default();

@@ -15,7 +15,7 @@ use headway_units::Time;
 use rustc_hash::FxHashMap;
 use std::cell::LazyCell;
 
-/// More flows, or more hosts, are not looked at one by one.
+/// Most flows, and most hosts, that are counted one by one.
 const MOST: u64 = 1_000;
 
 /// True if the credits of so many flows between so many hosts are counted one by one: some transport has to give out

@@ -59,7 +59,7 @@ fn headroom_of(params: &PfcParams, largest: u64, (to, back): (Range, Range)) -> 
     to.highest.bytes_in(time).saturating_add(2 * largest)
 }
 
-/// Headroom of a link in products of its rate and its own delay: switch latency and frames are not looked at.
+/// Headroom of a link in products of its rate and its own delay: switch latency and frames do not count.
 fn products_of(products: f64, to: Range) -> u64 {
     (to.highest.bytes_in(to.longest) as f64 * products) as u64
 }

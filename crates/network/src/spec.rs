@@ -179,7 +179,7 @@ pub struct SampleSpec {
 }
 
 impl SampleSpec {
-    /// True if anything is looked at every interval.
+    /// True if anything is sampled every interval.
     pub fn is_periodic(&self) -> bool {
         self.flows != FlowChoice::None || self.links != LinkChoice::None
     }

@@ -1,4 +1,4 @@
-//! The ports of a network, and when each is looked at.
+//! The ports of a network, and when each is served.
 
 mod choosing;
 pub(crate) mod lossless;

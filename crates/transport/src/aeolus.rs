@@ -42,7 +42,7 @@ pub struct FirstWindow {
     /// Packets sent again with permission: at most once each from here.
     again: IndexWindow,
     lost: BTreeSet<u32>,
-    /// Packets below this have been looked at.
+    /// Packets below this have been judged: each has arrived, or was found lost.
     judged: u32,
     probed: bool,
     /// Packets that are neither acknowledged nor sent again.

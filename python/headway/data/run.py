@@ -36,7 +36,7 @@ class Run:
     def __init__(self, directory: Path | None, result: RunResult | None = None, *, reused: bool = False) -> None:
         self.directory = directory
         self.reused = reused  # taken from the store, not run now
-        self.note = ""  # what went wrong beside the run
+        self.note = ""  # what went wrong outside the run itself
         self._result = result
 
     @cached_property

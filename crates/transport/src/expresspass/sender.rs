@@ -212,7 +212,7 @@ impl Sender {
         (self.received, self.wasted)
     }
 
-    /// Lets the packets of a first window go whose time has come.
+    /// Releases the packets of a first window whose time has come.
     pub(super) fn release_first_window(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find_key((peer, id)) else { return };
         let Some(burst) = self.messages.get_mut(key).and_then(|out| out.burst.as_mut()) else { return };

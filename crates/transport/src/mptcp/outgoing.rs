@@ -91,7 +91,7 @@ impl Outgoing {
         fresh
     }
 
-    /// One subflow more, which is not established.
+    /// Adds a subflow, which is not established yet.
     fn add_subflow(&mut self, controllers: &Controllers, context: &HostContext, now: Time) {
         let path = (context.path)(self.message.dst);
         let number = self.subflows.len() as u32;
