@@ -116,7 +116,7 @@ pub fn estimate(spec: &RunSpec) -> Estimate {
     estimate_for(spec, Flows::of(spec))
 }
 
-/// The same for other flows than those that the specification holds, which may not be made yet.
+/// Hosts, links, flows, and memory of a run with these flows instead of the specification's, which may not be made yet.
 pub fn estimate_for(spec: &RunSpec, flows: Flows) -> Estimate {
     let Size { hosts, switches, links } = spec.topology.size();
     let sum = |parts: &[u64]| parts.iter().fold(0u64, |sum, part| sum.saturating_add(*part));

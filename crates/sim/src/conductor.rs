@@ -465,7 +465,7 @@ impl<'a> Conductor<'a> {
         (!self.goes_on(all, watch, events)).then_some(Rest::Cut)
     }
 
-    /// The same for a run with a source, which hears of each end after the event that caused it.
+    /// Runs the only shard of a run with a source, which hears of each end after the event that caused it.
     #[cold]
     #[inline(never)]
     fn alone_with_source(

@@ -72,7 +72,7 @@ def load_real_runs(path: Path) -> Mapping[str, RealRuns]:
 
 @lru_cache(maxsize=32)
 def _tables(path: Path, text: str) -> Mapping[str, RealRuns]:
-    """The same for a text that was read, which is parsed once and not for each claim that asks."""
+    """The tables of a ledger whose text was read: parsed once, not for each claim that asks."""
     document, source = read_document(path, text)
     tables = document.get(TABLE, [])
     claims = load_ledger(path) if tables else []

@@ -73,7 +73,7 @@ impl Request {
         }
     }
 
-    /// The same with transports that are in no registry; an error if one has the name of one that is.
+    /// Adds transports that are in no registry; an error if the name of one is taken.
     pub fn with_foreign(self, foreign: Vec<Foreign>) -> Result<Request, ScenarioError> {
         for (place, one) in foreign.iter().enumerate() {
             let taken = headway_transport::registry::NAMES.contains(&one.name.as_str())

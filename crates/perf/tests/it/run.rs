@@ -49,7 +49,7 @@ impl Running {
         Running::start_at("127.0.0.1:", variables, arguments)
     }
 
-    /// The same at an address that ends before its port.
+    /// Starts a server at this address, which lacks its port; returns it, and the address that it prints.
     fn serve_at(at: &str, arguments: &[&str]) -> (Running, String) {
         Running::start_at(at, &[], arguments)
     }

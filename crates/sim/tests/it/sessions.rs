@@ -73,7 +73,7 @@ impl Source for Ring {
     }
 }
 
-/// The same as a graph that is known beforehand.
+/// The ring's flows as a graph that is known before the run.
 fn ring_graph(transport: &str) -> RunSpec {
     let flows: Vec<FlowSpec> =
         (0..ROUNDS * RANKS).map(|i| flow(i % RANKS, (i % RANKS + 1) % RANKS, CHUNK, Time::ZERO)).collect();

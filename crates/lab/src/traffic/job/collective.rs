@@ -52,7 +52,7 @@ pub(crate) trait Algorithm: Debug + Clone + Send + Sync + Sized + 'static {
     /// Reads its own keys; `bytes` are those of a rank's buffer.
     fn read(table: &Reader<'_>, ranks: u32, bytes: u64) -> Result<(Self, Resolved), ScenarioError>;
 
-    /// The same with the place of its ranks, and keys that follow from it; an error if they are nowhere that it can use.
+    /// Fits the algorithm to the hosts of its ranks; returns it with the keys that follow, or an error if it cannot use them.
     fn placed(
         self,
         _: &Ranks,
