@@ -84,7 +84,7 @@ impl Batch {
         &mut self.bytes[start..start + self.place]
     }
 
-    /// Keeps the datagram that was written to [`Batch::room`].
+    /// Keeps the datagram that was written to [`Batch::next_room`].
     pub(crate) fn push(&mut self, envelope: Envelope) {
         debug_assert!(!self.is_full() && envelope.length <= self.place);
         self.datagrams.push((self.datagrams.len() * self.place, envelope));

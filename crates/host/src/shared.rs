@@ -250,7 +250,7 @@ impl Shared {
         }
     }
 
-    /// Hands a request to the endpoint. A caller that `stays` waits for it at once, by [`Shared::wait`].
+    /// Hands a request to the endpoint. A caller that `stays` waits for it at once, by [`Shared::wait_driving`].
     pub(crate) fn submit_request(&self, request: Request, stays: bool) {
         if let Some(mut seat) = self.lock_seat() {
             let Some(driver) = seat.driver.as_mut() else {
@@ -615,7 +615,7 @@ impl Shared {
     fn keeper_step(&self, seat: &mut Seat, now: Time) -> Next {
         self.kept.store(true, SeqCst);
         // After `kept` is set: a thread that begins to follow either sees `kept`, or is seen here (see
-        // `follow`).
+        // `begin_to_follow`).
         let urgent = self.urgent.swap(false, SeqCst) || self.followers.load(SeqCst) > 0;
         if urgent || !self.manner.attended {
             return Next::Drive;

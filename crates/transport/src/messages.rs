@@ -130,7 +130,7 @@ impl<V> Messages<V> {
     }
 }
 
-/// See [`Messages::covered`]. It does not depend on the kept type, so that it is compiled once.
+/// See [`Messages::covered_ids`]. It does not depend on the kept type, so that it is compiled once.
 fn covered_by(keys: &FxHashMap<MessageId, DefaultKey>, gone: Gone) -> Vec<MessageId> {
     let mut ids: Vec<MessageId> = keys.keys().copied().filter(|id| gone.covers_message(*id)).collect();
     // The order of a hash map must not show in a run, which has to be the same each time.

@@ -204,7 +204,7 @@ impl<T: Transport> Registered for Of<T> {
     ) -> Result<Vec<(&'static str, ParamValue)>, ParamError> {
         let mut params = params_with::<T::Params>(set)?;
         let before = params.values();
-        // `tune` does not say which parameters it sets: they are found by comparison.
+        // `tune_params` does not say which parameters it sets: they are found by comparison.
         T::tune_params(&mut params, traffic);
         Ok(changed_values(&T::Params::specs(), params.values(), &before))
     }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 /// Things that are dealt with one at a time, each a while after the last one, in the order in which they came.
 ///
 /// The owner keeps one deadline of its timers for it: it deals with what [`Turns::next`] gives, and arms
-/// what [`Turns::deadline`] says.
+/// what [`Turns::arm_deadline`] says.
 #[derive(Clone, Debug)]
 pub struct Turns<T> {
     waiting: VecDeque<T>,

@@ -283,9 +283,9 @@ impl Core {
         peer.phase = Phase::Confirm;
         // The confirmation is another question, whose waits begin at the shortest again.
         peer.attempts = 0;
-        // Before `greet`, which notes the departure of the confirmation in the same place.
+        // Before `send_greeting`, which notes the departure of the confirmation in the same place.
         self.greeting_answered(now, key);
-        // The confirmation has to show the peer's cookie, so it is stored before `greet` sends one.
+        // The confirmation has to show the peer's cookie, so it is stored before `send_greeting` sends one.
         self.store_identity(key, welcome);
         self.send_greeting(now, key);
         true

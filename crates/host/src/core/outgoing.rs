@@ -215,7 +215,7 @@ impl Core {
         };
         if let Some(error) = failure {
             if let Some(peer) = self.peers.get_mut(key) {
-                // Before `discard`, so that a free place of the slab is not left in the queue.
+                // Before `discard_message`, so that a free place of the slab is not left in the queue.
                 peer.waiting.retain(|&other| other != place);
             }
             self.discard_message(now, place, error);

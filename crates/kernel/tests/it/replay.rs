@@ -2,7 +2,7 @@
 //!
 //! The kernel's window is of whole packets, with credit towards the next one; the lab's is a real number. The
 //! controllers of the lab are therefore asked twice: with a window of whole packets, which must be equal to the
-//! kernel's after every step, and as they are: by how much that may differ is what [`Compared::check`] says.
+//! kernel's after every step, and as they are: by how much that may differ is what [`Compared::check_totals`] says.
 
 use crate::host;
 use crate::sequences::{Action, PAYLOAD, Sequence, Step, random_sequence, sequence_text, without_marks};

@@ -222,7 +222,7 @@ impl Agent {
     fn outgoing_flows(&self) -> Vec<u32> {
         let mut own: Vec<u32> =
             self.own_flows().filter(|(_, f)| f.src == self.host).map(|(n, _)| n).collect();
-        // The same order as in `numbered`: the other side knows messages by it.
+        // The receiver numbers messages in this order, too.
         own.sort_by_key(|&f| (self.flow_spec(f).start, f));
         own
     }

@@ -252,7 +252,7 @@ impl Sender {
             self.wasted += 1;
             return;
         };
-        // Credits that were overtaken are not used: `learn` at the receiver has counted them as lost.
+        // Credits that were overtaken are not used: `learn_from_data` at the receiver has counted them as lost.
         out.credit = credit.number;
         // One that left before the request came is good for a packet, but does not say that others follow.
         let answers = credit.attempt == out.attempt;

@@ -69,7 +69,7 @@ impl CreditPool {
         if self.clamp { credit.min((2 * owd.bytes).saturating_sub(out)) } else { credit }
     }
 
-    /// Gives `bytes`, no more than [`CreditPool::credit`] said. The rest of it stays, and so does the time in
+    /// Gives `bytes`, no more than [`CreditPool::available_credit`] said. The rest of it stays, and so does the time in
     /// which it came up.
     pub fn give_credit(&mut self, now: Time, owd: &Owd, bytes: u64) {
         let spare = owd.bytes.saturating_sub(self.outstanding_bytes());
