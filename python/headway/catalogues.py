@@ -278,7 +278,7 @@ def _parameter(facts: Mapping[str, Any]) -> Parameter:
 
 
 def _named(thing: str, name: str, every: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Those that are called `name`, or whose names begin so, or so behind the name of their paper, or hold it.
+    """Entries called `name`; or else whose names begin with it, also after the name of their paper; or else contain it.
 
     Each has one name or several.
     """

@@ -274,7 +274,7 @@ fn name_of(address: SocketAddr) -> (Name, u32) {
 /// The address that the kernel has written.
 ///
 /// # Safety
-/// It has written a name of an IPv4 or an IPv6 address.
+/// The kernel has written the name of an IPv4 or an IPv6 address into `name`.
 unsafe fn address_of(name: &MaybeUninit<Name>) -> SocketAddr {
     let name = name.as_ptr();
     // SAFETY: every name begins with its family, and the kernel has written as much of it as this says.

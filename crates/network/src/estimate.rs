@@ -42,11 +42,11 @@ pub const PER_SAMPLE: u64 = 112;
 pub struct Flows {
     /// Number of flows.
     pub total: u64,
-    /// Those that are sampled.
+    /// Flows that are sampled.
     pub sampled: u64,
     /// Full packets of data of all of them.
     pub packets: u64,
-    /// Those that are under way at a time at the most: others wait for them.
+    /// Most flows that are under way at a time; others wait for them.
     pub at_once: u64,
     /// Full packets of data of these.
     pub packets_at_once: u64,

@@ -21,7 +21,7 @@ pub struct Ideals<'a> {
 }
 
 impl<'a> Ideals<'a> {
-    /// Those of a run over this network, whose flows name interfaces ([`Network::address`]).
+    /// Ideal times of a run over this network, whose flows name interfaces ([`Network::address`]).
     pub fn new(network: &'a Network, spec: &'a RunSpec) -> Ideals<'a> {
         let sprayed = network.fabric().routing.divides_flows();
         let several = spec.transports.iter().map(|transport| {

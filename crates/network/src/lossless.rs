@@ -76,7 +76,7 @@ pub struct Surplus<'a> {
 }
 
 impl<'a> Surplus<'a> {
-    /// That of hosts with this timing noise, these transports, and links with these faults.
+    /// Surplus of hosts with this timing noise and these transports, and of links with these faults.
     pub fn new(jitter: Time, transports: &[TransportSpec], faults: &'a [FaultSpec]) -> Surplus<'a> {
         let of = |transport: &TransportSpec| Some(registry::capabilities(&transport.name)?.telemetry);
         Surplus { jitter, telemetry: transports.iter().filter_map(of).max().unwrap_or(0), faults }

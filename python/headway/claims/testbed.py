@@ -49,7 +49,7 @@ class RealRuns:
     otherwise: str | None = None
 
     def judged(self, claims: Sequence[Claim]) -> list[Claim]:
-        """Those of a figure's claims that it measures, with their records on real packets."""
+        """The claims of a figure that are measured on real packets, with their records there."""
         measured = [claim for claim in claims if not self.only or claim.id in self.only]
         if self.otherwise is None:
             return measured

@@ -249,7 +249,7 @@ class RunPart(Run):
 
     @property
     def transports(self) -> tuple[str, ...]:
-        """It has one."""
+        """Names of several transports; none, because this part of a run has a single one."""
         return ()
 
     @cached_property

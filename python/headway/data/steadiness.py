@@ -48,7 +48,7 @@ class Rise:
 
 
 def rise(summaries: Sequence[Mapping[str, Any]]) -> Rise | None:
-    """That of runs that differ in their seeds alone; None without numbers of both halves."""
+    """Rise over runs that differ only in their seeds; None without numbers of both halves."""
     halves = [(one.get("slowdown_mean_early"), one.get("slowdown_mean_late")) for one in summaries]
     found: Estimate | None = over_seeds([math.log(late / early) if early and late else None for early, late in halves])
     if found is None:

@@ -57,7 +57,7 @@ pub enum Seeds {
         /// Number of seeds.
         count: u64,
     },
-    /// Those that are written.
+    /// The seeds that the scenario lists.
     Listed(Arc<[u64]>),
 }
 

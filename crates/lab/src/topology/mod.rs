@@ -186,7 +186,7 @@ struct Keys<'a, 'b> {
     folder: &'a Path,
     values: Values,
     resolved: Map<String, Json>,
-    /// Those that say most about the size, with their values.
+    /// Keys that say most about the size of the topology, with their values.
     sizes: Vec<(u32, Named)>,
     /// Hosts of the file's nodes: see [`Topology`].
     nodes: Option<Vec<Option<u32>>>,

@@ -63,7 +63,7 @@ struct Outgoing {
 struct Booked {
     epoch: u64,
     channels: u32,
-    /// Those of this epoch that are in use already.
+    /// Channels of this epoch that are in use already.
     prompt: u32,
     running: u32,
 }

@@ -35,7 +35,7 @@ const MOST: u64 = 1_000_000;
 pub(crate) struct Extent {
     /// Number of messages.
     pub messages: f64,
-    /// Those that are under way at a time at the most, if all are equally long; else all of them.
+    /// Most messages that are under way at a time, if all are equally long; otherwise all messages.
     pub at_once: f64,
     /// Edges between them.
     pub edges: f64,
