@@ -134,7 +134,7 @@ impl Batch {
         &self.datagrams[self.gone..]
     }
 
-    /// The first `count` datagrams are gone.
+    /// Removes the first `count` datagrams.
     pub(crate) fn drop_front(&mut self, count: usize) {
         self.gone += count;
         if self.gone >= self.datagrams.len() {

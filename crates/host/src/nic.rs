@@ -67,7 +67,7 @@ impl Nic {
         Ok(Nic { port: Port::new(rules, context.into()), catch_up, ahead, machine_idle: true, input: None })
     }
 
-    /// An input that belongs to the instant `at`.
+    /// Notes an input that belongs to the instant `at`.
     pub(crate) fn note_input(&mut self, at: Time) {
         // Only the first counts: what is pulled now was ready then at the earliest.
         self.input.get_or_insert(at);

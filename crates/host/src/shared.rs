@@ -269,7 +269,7 @@ impl Shared {
             return;
         }
         let mut requests = lock_ignoring_poison(&self.requests);
-        // With the lock held, so that no request comes in after `end` has refused all.
+        // With the lock held, so that no request comes in after `end_endpoint` has refused all.
         if self.stop.load(SeqCst) {
             drop(requests);
             return request.refuse_closed();
@@ -554,7 +554,7 @@ impl Shared {
         Ended::Here(what.take_value())
     }
 
-    /// An application no longer attends.
+    /// Notes that an application no longer attends.
     fn stop_attending(&self, seat: &mut Seat, now: Time) {
         self.attended.store(false, SeqCst);
         if self.told.load(SeqCst) {

@@ -163,7 +163,7 @@ impl Socket {
             // call; the bound makes that certain.
             let length = (header.msg_len as usize).min(batch.place);
             let known = Envelope { address, tos, length, truncated, answer: false };
-            // A datagram of no bytes has a segment of 0, with which `arrived` would make no progress.
+            // A datagram of no bytes has a segment of 0, with which `note_arrival` would make no progress.
             batch.note_arrival(i, length, segment.unwrap_or(length).max(1), known);
         }
         batch.full = count == places;

@@ -172,7 +172,7 @@ impl Progressing {
         self.drops.load(Relaxed)
     }
 
-    /// A port dropped one of its packets.
+    /// Counts a packet of the flow that a port dropped.
     pub(crate) fn drop_one(&self) {
         self.drops.fetch_add(1, Relaxed);
     }

@@ -79,7 +79,7 @@ impl FirstWindow {
         !self.probed
     }
 
-    /// The probe leaves.
+    /// Notes that the probe leaves.
     pub fn mark_probed(&mut self) {
         self.probed = true;
     }
@@ -101,7 +101,7 @@ impl FirstWindow {
         }
     }
 
-    /// The probe was answered: packets that are not acknowledged by now were lost.
+    /// Notes the answer to the probe: packets that are not acknowledged by now were lost.
     pub fn probe_answered(&mut self) {
         self.judge_below(self.window);
     }

@@ -203,9 +203,9 @@ pub struct SubflowShare {
 
 /// One host's instance of one protocol, with all its messages in both directions.
 pub trait Endpoint {
-    /// A message to send.
+    /// Input: a message to send.
     fn open_message(&mut self, now: Time, message: &Message);
-    /// A packet addressed to this host arrived.
+    /// Input: a packet addressed to this host has arrived.
     fn receive_packet(&mut self, now: Time, packet: &Packet);
     /// The instant of [`Endpoint::next_timeout`] has come. Harmless when early.
     fn handle_timeout(&mut self, now: Time);

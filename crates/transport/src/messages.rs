@@ -45,7 +45,7 @@ impl<V> Messages<V> {
         }
     }
 
-    // Out of line, so that callers inline no more than the comparison of `find`.
+    // Out of line, so that callers inline no more than the comparison of `find_key`.
     fn search_key(&mut self, id: MessageId) -> Option<DefaultKey> {
         let key = *self.keys.get(&id)?;
         self.recent = Some((id, key));

@@ -38,7 +38,7 @@ impl<T> Turns<T> {
         !self.armed
     }
 
-    /// The armed deadline has come.
+    /// Notes that the armed deadline has come.
     pub fn mark_due(&mut self) {
         self.armed = false;
     }

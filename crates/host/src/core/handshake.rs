@@ -123,7 +123,7 @@ impl Answers {
 }
 
 impl Core {
-    /// A datagram that should be a handshake.
+    /// Handles a datagram that should be a handshake.
     pub(super) fn receive_handshake(&mut self, now: Time, from: SocketAddr, datagram: &[u8]) {
         let Some(said) = Handshake::parse(datagram) else {
             return self.counters.one(Count::dropped_malformed);

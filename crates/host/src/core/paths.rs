@@ -306,7 +306,7 @@ impl Slot {
         length(self)
     }
 
-    /// A challenge leaves.
+    /// Notes that a challenge leaves.
     pub(super) fn note_challenge(&mut self, now: Time, number: u64, bytes: u16, aim: Aim) {
         // The oldest has waited longest, and its answer is the least likely to come.
         if self.asked.len() == MOST_ASKED {

@@ -280,7 +280,7 @@ impl Agent {
             limits: Limits {
                 total_bytes: total,
                 peer_bytes: total,
-                // `connect` sends a byte.
+                // `connect_peers` sends a byte.
                 message_bytes: largest.max(1),
                 ..Limits::default()
             },

@@ -318,7 +318,7 @@ impl Outgoing {
         if !self.coupled {
             return subflow.process_ack(now, ack, &[]);
         }
-        // For this call only: `view` clears it.
+        // For this call only: `sibling_view` clears it.
         self.views[number].own = true;
         subflow.process_ack(now, ack, &self.views);
         self.views[number] = subflow.sibling_view();

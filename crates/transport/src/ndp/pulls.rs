@@ -35,7 +35,7 @@ impl PullQueue {
         self.turns.is_empty() && self.next() <= now
     }
 
-    /// A pull leaves.
+    /// Notes that a pull leaves.
     pub(super) fn mark_sent(&mut self, now: Time) {
         self.last = Some(now);
     }

@@ -39,13 +39,13 @@ impl CreditPool {
         self.outstanding.gauge(&OUTSTANDING, now)
     }
 
-    /// The downlink has something to do.
+    /// Notes that the downlink has something to do from now on.
     pub fn begin_busy(&mut self, now: Time) {
         // While the downlink is busy T_last stays: the time since then is idle credit.
         self.last.get_or_insert(now);
     }
 
-    /// It has nothing more: the next allocation is a first one.
+    /// Notes that the downlink has nothing more to do: the next allocation is a first one.
     pub fn end_busy(&mut self) {
         self.last = None;
     }

@@ -61,7 +61,7 @@ impl Receiver {
         }
     }
 
-    /// A message announces itself.
+    /// Makes state for the message that a packet announces.
     pub(super) fn receive_announcement(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let Some(incoming) = self.ensure_known(shared, packet) else { return };
         incoming.watch_credit(shared, (packet.src, packet.message), now);

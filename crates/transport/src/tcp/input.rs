@@ -210,7 +210,7 @@ impl Connection {
         {
             self.control.grow_window(&mut self.window, ack);
         }
-        // Asked again, as `begin` may have changed the phase.
+        // Asked again, as `begin_reduction` may have changed the phase.
         let reducing = matches!(self.phase(), Phase::Recovery | Phase::Reducing);
         if reducing && self.proportional {
             // RFC 6937 §3: without SACK, a duplicate stands for one packet that has arrived.
