@@ -53,7 +53,7 @@ class Named(Jsonable):
     facts: Mapping[str, Any] = field(repr=False)
 
     def document(self) -> Mapping[str, Any]:
-        """All that is declared of it."""
+        """Everything that is declared about the entry."""
         return self.facts
 
 

@@ -389,7 +389,7 @@ pub fn stamped_sizes(plain: Sizes, telemetry: u16) -> Sizes {
     // The machine itself adds `telemetry` bytes to each packet, so they must not be counted here as well.
     let more = STAMPS_BYTES as u16 - telemetry.min(STAMPS_BYTES as u16);
     Sizes {
-        // An MTU that is too small for stamps is refused by `check`; this only keeps the sizes from wrapping
+        // An MTU that is too small for stamps is refused by `check_config`; this only keeps the sizes from wrapping
         // until then.
         payload: plain.payload.saturating_sub(STAMPS_BYTES as u16).max(1),
         header: plain.header + more,

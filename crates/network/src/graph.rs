@@ -61,7 +61,7 @@ pub enum GraphError {
     /// Each of these waits for the one before it, and the first for the last.
     #[error("{} nodes wait for each other", .0.len())]
     Cycle(Vec<Node>),
-    /// An edge names a flow or a step that is not there.
+    /// An edge names a flow or a step that does not exist.
     #[error("{0:?} is not there")]
     NoSuchNode(Node),
     /// A step needs more, or fewer, things to be over than it can.

@@ -255,7 +255,7 @@ impl Core {
         }
     }
 
-    /// A frame came in from a host at `at`. A frame that is none of ours is counted.
+    /// A frame came in from a host at `at`. A frame that is not Headway's is counted.
     pub fn receive(&mut self, at: Time, host: u32, bytes: &[u8]) -> Result<(), FrameError> {
         self.counters.received += 1;
         let mut seen = frame::inspect(bytes, host, &self.addresses).inspect_err(|&why| {

@@ -265,7 +265,7 @@ class RunPart(Run):
 
 
 def read(directory: str | Path) -> Run:
-    """The run in `directory`; raises `ResultsError` if it is not there or a file of it is damaged."""
+    """The run in `directory`; raises `ResultsError` if it does not exist or a file in it is damaged."""
     path = Path(directory)
     if not path.is_dir():
         raise no_results(path)

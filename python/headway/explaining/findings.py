@@ -71,7 +71,7 @@ class Findings:
         return sorted(found.items())
 
     def smallest(self, claim: str) -> Reading | None:
-        """The reading that takes the fewest and most natural changes of those under which a claim comes out."""
+        """The reading that takes the fewest and most natural changes of those under which a claim is reproduced."""
         fit = [r for r in self.bench.readings() if (o := self.bench.outcome(claim, r)) is not None and o.reproduced]
         return min(fit, key=self._cost, default=None)
 

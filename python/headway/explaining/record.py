@@ -155,7 +155,7 @@ class _Keeper:
 
 
 def _comes_out(entry: Mapping[str, Any]) -> bool:
-    """True if a claim comes out in whole figures, as stated or under the reading: that refutes any proof."""
+    """True if a claim is reproduced in whole figures, as stated or under the reading: that refutes any proof."""
     return Verdict.REPRODUCED in (entry.get("verdict"), entry.get("stated"))
 
 

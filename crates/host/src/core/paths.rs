@@ -467,7 +467,7 @@ impl Paths {
         self.their_number > 0
     }
 
-    /// The number of a path; `None` of a pair of addresses that is none.
+    /// The number of a path; `None` for a pair of addresses that is not a path.
     pub(super) fn number_of(&self, local: u8, remote: SocketAddr) -> Option<usize> {
         self.slots.iter().position(|slot| slot.has_ends(local, remote))
     }

@@ -77,7 +77,7 @@ impl Topology {
         self.pieces.as_ref().is_none_or(share)
     }
 
-    /// Refuses a host that is not there.
+    /// Refuses a host that does not exist.
     pub fn check_host(&self, host: u64) -> Result<u32, Problem> {
         match u32::try_from(host) {
             Ok(h) if h < self.hosts => Ok(h),

@@ -103,7 +103,7 @@ impl Sender {
         Sender { params, messages: Messages::default(), turns: VecDeque::new() }
     }
 
-    /// Prefetches the memory that a packet about message `id`, or an input that is none, will touch.
+    /// Prefetches the memory that a packet about message `id`, or an input that is not a packet, will touch.
     #[inline]
     pub(super) fn prefetch_message(&self, id: Option<MessageId>, packet: Option<&Packet>, ahead: Ahead) {
         let Some(out) = self.messages.recent_entry(id) else { return };
