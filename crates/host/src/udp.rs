@@ -71,10 +71,10 @@ impl Socket {
         }
         // A smaller buffer only blocks sooner, and what is blocked is kept.
         let _ = sockopt::set_socket_send_buffer_size(&socket, BUFFER);
-        // Kernels since 5.0 know it; with an older one rows are neither received nor sent.
+        // Linux has had this option since 5.0; with an older kernel rows are neither received nor sent.
         let rows = rows && set_option(&socket, libc::SOL_UDP, libc::UDP_GRO, 1);
         if spin > Time::ZERO {
-            // Needs a privilege; without it, only the look at the socket is repeated.
+            // Needs a privilege; without it, only the endpoint's own polling of the socket spins.
             let us = (spin.0 / Time::us(1).0).clamp(1, LONGEST_BUSY_POLL);
             set_option(&socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL, us as libc::c_int);
         }

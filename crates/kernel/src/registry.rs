@@ -143,7 +143,7 @@ fn suffixed_name(control: Control, suffix: &str) -> Result<String, KernelError> 
     if name.len() > NAME_BYTES || !name.chars().all(good) {
         return Err(KernelError::BadName(name));
     }
-    // Asked beforehand for the sake of the message: the kernel only answers EEXIST, which `refusal` reads as
+    // Asked beforehand for the sake of the message: the kernel only answers EEXIST, which `kernel_refusal` reads as
     // well.
     if registered(&name)? { Err(KernelError::NameTaken(name)) } else { Ok(name) }
 }

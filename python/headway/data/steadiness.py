@@ -102,7 +102,7 @@ def _share(summaries: Sequence[Mapping[str, Any]]) -> float:
 
 
 def _which(worst: str, count: int, of: int) -> str:
-    """Run that a sentence is about; empty if there is only one."""
+    """Start of a sentence about some runs: the worst of them, and how many more; empty if there is only one run."""
     if of == 1:
         return ""
     return f"{worst}{f' and {count - 1} more' if count > 1 else ''}: "

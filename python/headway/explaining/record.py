@@ -202,7 +202,7 @@ def digest(claim: Claim, file: ScenarioFile, entry: Mapping[str, Any]) -> str:
 def listed(claims: Sequence[Claim], scenarios: Mapping[str, ScenarioFile]) -> list[ListedClaim]:
     """For each claim its facts, its verdict on record, and the verdict under its reading.
 
-    A claim that does not come out and that cannot, because the paper contradicts itself or because no transport could
+    A claim that is not reproduced and cannot be, because the paper contradicts itself or because no transport could
     show it on these flows, has a verdict that says so; `judged` keeps what the runs alone gave.
     """
     against = cache(load_contradictions)

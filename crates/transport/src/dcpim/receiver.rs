@@ -325,7 +325,7 @@ impl Receiver {
                 continue;
             }
             let channels = (packets.div_ceil(terms.phase_packets) - have).min(free);
-            // Asked of every sender, although they share the idle channels: `accept` divides what is offered.
+            // Asked of every sender, although they share the idle channels: `accept_offers` divides what is offered.
             let prompt = if self.params.prompt { channels.min(idle) } else { 0 };
             let round = round_number((self.epoch, round));
             let ask = Credit { stage: 0, channels, prompt, round, packets };

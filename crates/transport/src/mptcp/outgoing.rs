@@ -234,7 +234,7 @@ impl Outgoing {
         let [theirs, ours] = [slow, fast].map(|connection| connection.rtt.smoothed_rtt());
         let slower = theirs?.as_secs_f64() > SLOW * ours?.as_secs_f64();
         let moves = slow.window.cwnd > SMALL && !slower;
-        // Once by each subflow, which `carried` remembers.
+        // Once by each subflow, which `has_carried` checks.
         (!moves && !self.has_carried(self.una, free)).then_some((free, Task::Reinject(self.una)))
     }
 
