@@ -179,7 +179,7 @@ def declare_deployment(name: Name) -> None:
 
 
 def new_controller(name: Name) -> Made:
-    """A file from NewReno, its lines, its page, its digest."""
+    """Make the file of a controller from NewReno's, its lines in the registry, its page, and its digest."""
     registry = TRANSPORTS / "registry.rs"
     refuse_taken(name, registry, CONTROLLERS, "transport")
     source = (ROOT / CONTROLLERS / "newreno.rs").read_text(encoding="utf-8")
@@ -199,7 +199,7 @@ def new_controller(name: Name) -> Made:
 
 
 def new_discipline(name: Name) -> Made:
-    """A file from drop-tail, and its lines."""
+    """Make the file of a discipline from drop-tail's, and its lines in the registry."""
     registry = DISCIPLINES / "registry.rs"
     refuse_taken(name, registry, DISCIPLINES, "discipline")
     source = (ROOT / DISCIPLINES / "drop_tail.rs").read_text(encoding="utf-8")
@@ -215,7 +215,7 @@ def new_discipline(name: Name) -> Made:
 
 
 def new_topology(name: Name) -> Made:
-    """A file from the parking lot, and its line."""
+    """Make the file of a topology from the parking lot's, and its line in the registry."""
     registry = TOPOLOGIES / "mod.rs"
     if f'name: "{name.text}"' in "".join(path.read_text(encoding="utf-8") for path in (ROOT / TOPOLOGIES).glob("*.rs")):
         raise Mistake(f"there is a topology `{name.text}` already")
@@ -231,7 +231,7 @@ def new_topology(name: Name) -> Made:
 
 
 def new_traffic(name: Name) -> Made:
-    """A file from the permutation, and its line."""
+    """Make the file of a traffic pattern from the permutation's, and its line in the registry."""
     registry = TRAFFIC / "mod.rs"
     if f'name: "{name.text}"' in "".join(path.read_text(encoding="utf-8") for path in (ROOT / TRAFFIC).glob("*.rs")):
         raise Mistake(f"there is a traffic pattern `{name.text}` already")
@@ -249,7 +249,7 @@ def new_traffic(name: Name) -> Made:
 
 
 def new_figure(name: Name) -> Made:
-    """A file from the template, and its line."""
+    """Make the file of a figure from the template, and its line in the registry."""
     registry = FIGURES / "__init__.py"
     if f'"{name.module}",' in (ROOT / registry).read_text(encoding="utf-8"):
         raise Mistake(f"there is a figure `{name.text}` already")
@@ -265,7 +265,7 @@ def new_figure(name: Name) -> Made:
 
 
 def new_model(name: Name) -> Made:
-    """A file from the template, and its line."""
+    """Make the file of a closed-form model from the template, and its line in the registry."""
     registry = MODELS / "mod.rs"
     if f'name: "{name.text}"' in "".join(path.read_text(encoding="utf-8") for path in (ROOT / MODELS).glob("*.rs")):
         raise Mistake(f"there is a model `{name.text}` already")

@@ -185,7 +185,7 @@ def _again(root: Path, run: Mapping[str, Any], out: Path) -> str:
 
 
 def _unpacked(path: Path, root: Path) -> dict[str, Any]:
-    """Unpack an archive and compare every file with its checksum; its index."""
+    """Unpack an archive, compare every file with its checksum, and return the archive's index."""
     try:
         with open_file(path) as opened, tarfile.open(fileobj=opened, mode="r:gz") as tar:
             needed, free = sum(one.size for one in tar), shutil.disk_usage(root).free

@@ -53,7 +53,7 @@ class Named(Jsonable):
     facts: Mapping[str, Any] = field(repr=False)
 
     def document(self) -> Mapping[str, Any]:
-        """All that is declared of it."""
+        """Everything that is declared about the entry."""
         return self.facts
 
 
@@ -278,7 +278,7 @@ def _parameter(facts: Mapping[str, Any]) -> Parameter:
 
 
 def _named(thing: str, name: str, every: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Those that are called `name`, or whose names begin so, or so behind the name of their paper, or hold it.
+    """Entries called `name`; or else whose names begin with it, also after the name of their paper; or else contain it.
 
     Each has one name or several.
     """

@@ -152,7 +152,7 @@ def holds_results(directory: Path) -> bool:
 
 
 def no_results(directory: Path) -> ResultsError:
-    """Error for a path that was given as a directory of results and is none, with the way to make one."""
+    """Error for a path that was given as a directory of results but is not one, with the way to make one."""
     if directory.is_file():
         made = "is a file, not a directory of results"
         if directory.suffix == ".toml":

@@ -179,7 +179,7 @@ class Scenario:
 
     @cached_property
     def settled(self) -> Mapping[str, Any]:
-        """The same, read once: for callers that ask often, and change nothing in it."""
+        """The scenario with every default, read once: for callers that ask often and change nothing in it."""
         return self.resolved
 
     @property

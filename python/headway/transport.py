@@ -131,7 +131,7 @@ def declared(name: str, factory: Factory) -> Declared:
 
 
 def all_declared(transports: Mapping[str, Factory]) -> list[Declared]:
-    """The same of several, by name."""
+    """Declarations of several transports, given by name."""
     return [declared(name, factory) for name, factory in transports.items()]
 
 

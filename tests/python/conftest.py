@@ -93,7 +93,7 @@ def scenario_file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def long_scenario_file(tmp_path: Path) -> Path:
-    """The same with flows that take many seconds to simulate, to be stopped on the way."""
+    """Two variants with two seeds each, whose flows take many seconds to simulate, for tests that stop a run."""
     path = tmp_path / "long-flows.toml"
     text = TWO_FLOWS.format(stop="90 s", size="50 GB")
     # Small enough that the command does not ask before it writes.

@@ -210,7 +210,7 @@ def test_no_two_folders_need_each_other(crate: str) -> None:
 
 
 def by_folder(graph: Mapping[Module, set[Module]]) -> dict[Module, set[Module]]:
-    """The same between folders, a file at the top being one of its own."""
+    """The folders that each folder needs; a file at the top counts as a folder of its own."""
     folders: dict[Module, set[Module]] = {}
     for module, others in graph.items():
         targets = {other[:1] for other in others} - {module[:1]}

@@ -63,7 +63,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def out(finished: Path, tmp_path: Path) -> Path:
-    """The same, to be changed."""
+    """A copy of the finished sweep, for a test to change."""
     return Path(shutil.copytree(finished, tmp_path / "out"))
 
 

@@ -347,7 +347,7 @@ pub unsafe extern "C" fn hw_bind(
 pub unsafe extern "C" fn hw_shutdown(endpoint: *const hw_endpoint) -> hw_status {
     catch_panic(|| {
         // SAFETY: the caller's promise.
-        // Without `own`: a forked child may close its descriptors.
+        // Without `own_endpoint`: a forked child may close its descriptors.
         unsafe { value_behind(endpoint, "the endpoint") }?.endpoint.close();
         Ok(())
     })

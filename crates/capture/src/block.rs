@@ -15,7 +15,7 @@ impl Block {
     pub(crate) fn begin_block(&mut self, kind: u32) {
         self.0.clear();
         self.put_u32(kind);
-        // The length, which `finish` knows.
+        // The length, which `finish_block` knows.
         self.put_u32(0);
     }
 

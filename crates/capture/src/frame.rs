@@ -2,7 +2,7 @@
 //!
 //! | field | from |
 //! |---|---|
-//! | IPv4 address | host number plus 1, below 10.0.0.0: host 0 is 10.0.0.1 ([`HostId::ipv4`]) |
+//! | IPv4 address | host number plus 1, below 10.0.0.0: host 0 is 10.0.0.1 ([`HostId::ipv4_address`]) |
 //! | MAC address | 02:00 and the four bytes of the IPv4 address |
 //! | DSCP | class selector 7 less the packet's queue class ([`class_selector`]) |
 //! | ECN | the packet's |

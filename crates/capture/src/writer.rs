@@ -42,10 +42,10 @@ pub enum CaptureError {
     NoInterface(u32),
 }
 
-/// A pcapng file in the making: a section, its interfaces, then packets in order of time.
+/// Writes a pcapng file: a section, its interfaces, then packets in order of time.
 ///
 /// Every packet is handed to `W` as a whole block in one call, so that the content of a buffered file at any moment
-/// can be read. Call [`CaptureWriter::finish`] at the end: it writes the packets that wait for their turn.
+/// can be read. Call [`CaptureWriter::finish_file`] at the end: it writes the packets that wait for their turn.
 pub struct CaptureWriter<W: Write> {
     to: W,
     block: Block,

@@ -16,7 +16,7 @@ pub enum DropReason {
     /// room for because the link that it came over could not be stopped: it was down in the other direction, or came up when
     /// its room was full.
     LinkDown = 3,
-    /// The same as `LinkDown`, for control.
+    /// The link was down: control that waited when it went down, or came meanwhile.
     ControlLinkDown = 4,
     /// Data found no room in the memory of a lossless switch, neither shared nor in the headroom of the link that it came
     /// over: that is too small.

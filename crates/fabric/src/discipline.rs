@@ -55,7 +55,7 @@ pub enum Overflow {
         /// The class of the packet that takes the place.
         to: usize,
     },
-    /// The same of the first packet of a class.
+    /// As [`Overflow::Displace`], but the first packet of the class is dropped.
     DisplaceFirst {
         /// Class that gives way.
         from: usize,
@@ -145,7 +145,7 @@ pub trait Discipline: Sized {
     /// The queue of a packet.
     fn class_of(&self, packet: &Packet) -> usize;
 
-    /// Decides about a packet that asks to be queued, before the buffer is looked at: it may be marked, or
+    /// Decides about a packet that asks to be queued, before the buffer's room is checked: it may be marked, or
     /// refused for a reason of the discipline's own.
     fn admit(
         &mut self,

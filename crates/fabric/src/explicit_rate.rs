@@ -86,7 +86,7 @@ struct Law {
     /// The interval's length and end.
     length: Time,
     ends: Time,
-    /// Bytes that arrived in this interval, and what of them belongs into the next.
+    /// Bytes that arrived in this interval, and how many of them belong to the next one.
     input: f64,
     spilt: f64,
     /// Bytes and packets waiting.

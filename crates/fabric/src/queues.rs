@@ -326,7 +326,7 @@ impl<H: Copy> Queues<H> {
         if class < 2 { Some(&self.first[class]) } else { self.rest.get(class - 2) }
     }
 
-    /// Bit `c` is set while class `c` holds something, the last one for all from there on; of a port that does not shape.
+    /// Bit `c` is set while class `c` holds a packet; the last bit stands for all higher classes too. Not for shaping ports.
     #[inline]
     pub(crate) fn occupied(&self) -> u32 {
         debug_assert!(!self.is_shaped());
@@ -411,7 +411,7 @@ impl<H> Queues<H> {
         self.bytes[kind] = self.bytes[kind].wrapping_sub(wire.into());
     }
 
-    /// The same with bytes alone.
+    /// Counts only the bytes of a packet out that was never in, as a release build would.
     pub(crate) fn wrap_bytes(&mut self, wire: u16) {
         self.bytes[1] = self.bytes[1].wrapping_sub(wire.into());
     }

@@ -1,8 +1,9 @@
 //! Probabilistic ECN: data is marked at random between two thresholds, and always above the second.
 //!
-//! Source: DCQCN, SIGCOMM 2015 §3, as HPCC's simulator (SIGCOMM 2019) has it. The length is looked at as a packet
-//! leaves, in bytes of the data that still waits behind it: none up to `kmin`; with a probability that rises from 0 to `pmax` up to `kmax`;
-//! all beyond. The lot is a hash of the port's seed and a count of its draws: ports own no generator.
+//! Source: DCQCN, SIGCOMM 2015 §3, as HPCC's simulator (SIGCOMM 2019) has it. The length counts when a packet
+//! leaves, in bytes of the data that still waits behind it: nothing is marked up to `kmin`, everything above `kmax`, and in
+//! between with a probability that rises from 0 to `pmax`. The lot is a hash of the port's seed and a count of its
+//! draws: ports own no generator.
 
 use crate::discipline::{Departing, Discipline, PortContext};
 use crate::{DisciplineInfo, Rewrite};

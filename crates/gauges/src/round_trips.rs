@@ -52,14 +52,14 @@ impl RoundTrips {
         self.longest = self.longest.max(other.longest);
     }
 
-    /// Those of several machines; `None` of no machine.
+    /// Round trips of several machines in one distribution; `None` without any machine.
     pub fn together<'a>(machines: impl Iterator<Item = &'a RoundTrips>) -> Option<RoundTrips> {
         let mut sum: Option<RoundTrips> = None;
         machines.for_each(|one| sum.get_or_insert_default().add(one));
         sum
     }
 
-    /// Those that a machine has noted since it had noted `before`. The longest is the upper end of a bin, where it may
+    /// Round trips that were added since `before`, an earlier copy. The longest is the upper end of a bin, where it may
     /// have been noted before.
     #[must_use]
     pub fn since(&self, before: &RoundTrips) -> RoundTrips {

@@ -2,7 +2,7 @@
 //!
 //! [`network::Mesh`] joins a few hosts, one machine each, by links that lose, repeat, delay and
 //! reorder packets as a [`plan::Plan`] says. [`ledger::Ledger`] watches every packet and every event
-//! and raises a [`ledger::Violation`] at the first broken promise. [`check`] runs plans made from
+//! and raises a [`ledger::Violation`] at the first broken promise. [`check_seeds`] runs plans made from
 //! seeds; a failing one is shrunk and printed with its last steps. [`check_plans`] with [`run_machine`] does so
 //! for a machine that is in no registry.
 //!

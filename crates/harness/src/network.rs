@@ -70,7 +70,7 @@ pub struct Outcome {
     pub permissions: u64,
     /// Packets that the network lost.
     pub lost: u64,
-    /// Calls of `timeout`.
+    /// Calls of `handle_timeout`.
     pub timeouts: u64,
     /// Number of steps taken.
     pub steps: u64,
@@ -218,7 +218,7 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
             }
         };
         self.drain_events(host)?;
-        // Machines have to bear a call of `timeout` when nothing is due.
+        // Machines have to bear a call of `handle_timeout` when nothing is due.
         if self.draw_chance(self.plan.early_timeouts) {
             self.machine_mut(host).handle_timeout(now);
             self.drain_events(host)?;

@@ -84,7 +84,7 @@ impl Batch {
         &mut self.bytes[start..start + self.place]
     }
 
-    /// Keeps the datagram that was written to [`Batch::room`].
+    /// Keeps the datagram that was written to [`Batch::next_room`].
     pub(crate) fn push(&mut self, envelope: Envelope) {
         debug_assert!(!self.is_full() && envelope.length <= self.place);
         self.datagrams.push((self.datagrams.len() * self.place, envelope));
@@ -134,7 +134,7 @@ impl Batch {
         &self.datagrams[self.gone..]
     }
 
-    /// The first `count` datagrams are gone.
+    /// Removes the first `count` datagrams.
     pub(crate) fn drop_front(&mut self, count: usize) {
         self.gone += count;
         if self.gone >= self.datagrams.len() {

@@ -88,7 +88,7 @@ impl<T> Completion<T> {
                 Some(deadline) => Some(time_left(deadline)?),
                 None => None,
             };
-            // The lock is given up by `wait` itself, so `complete` sees the count of every thread that sleeps.
+            // The lock is given up by `wait` itself, so `put_result` sees the count of every thread that sleeps.
             state.asleep += 1;
             state = match left {
                 None => self.0.1.wait(state).unwrap_or_else(PoisonError::into_inner),

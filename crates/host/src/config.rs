@@ -340,7 +340,7 @@ pub const fn handshake_wire() -> u16 {
     handshake_wire_at(IPV4)
 }
 
-/// The same for an endpoint with this address.
+/// Bytes of a handshake on the wire, for an endpoint with this address.
 pub(crate) const fn handshake_wire_at(local: IpAddr) -> u16 {
     HANDSHAKE_BYTES as u16 + header_bytes(local) + FRAMING
 }
@@ -389,7 +389,7 @@ pub fn stamped_sizes(plain: Sizes, telemetry: u16) -> Sizes {
     // The machine itself adds `telemetry` bytes to each packet, so they must not be counted here as well.
     let more = STAMPS_BYTES as u16 - telemetry.min(STAMPS_BYTES as u16);
     Sizes {
-        // An MTU that is too small for stamps is refused by `check`; this only keeps the sizes from wrapping
+        // An MTU that is too small for stamps is refused by `check_config`; this only keeps the sizes from wrapping
         // until then.
         payload: plain.payload.saturating_sub(STAMPS_BYTES as u16).max(1),
         header: plain.header + more,

@@ -306,7 +306,7 @@ impl Driver {
     fn send_batch(&mut self, until: Time) -> io::Result<bool> {
         let (mut now, mut any) = (until, false);
         loop {
-            // `until` stays as it was when `now` moves on: see `transmit`.
+            // `until` stays as it was when `now` moves on: see `transmit_batch`.
             self.fill_batch(now, until);
             if !self.is_blocked() {
                 return Ok(any);

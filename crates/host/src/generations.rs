@@ -118,7 +118,7 @@ impl Generations {
         self.make_keys()
     }
 
-    /// The keys for a number of [`Generations::number`].
+    /// The keys for a number of [`Generations::next_number`].
     pub(crate) fn sealing_keys(&self, counter: u64) -> Option<&Seals> {
         let place = split_counter(counter).0.checked_sub(self.first)?;
         self.held.get(place as usize).map(|generation| &generation.seals)

@@ -213,7 +213,7 @@ fn next_after(error: &io::Error) -> Option<io::Result<Next>> {
     }
 }
 
-/// The first `count` datagrams have left.
+/// Notes that the first `count` datagrams have left.
 fn note_departed(batch: &mut Batch, count: usize, asked: Asked, wanted: bool, outcome: &mut Outcome) {
     let left = &batch.waiting_datagrams()[..count];
     if !asked.marks {

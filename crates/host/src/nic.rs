@@ -19,11 +19,11 @@ const OFFERS: Offers = Offers {
     needs: &[Need::RoundTrip, Need::Shaping, Need::Displacement],
 };
 
-/// Time by which packets may be handed to the kernel early. A system call and a wake-up take some microseconds: packets
+/// Time by which packets may be handed to the kernel early. A system call and a wake-up take a few microseconds: packets
 /// shorter than that on the wire are handed over several at a time.
 const AHEAD: Time = Time::us(10);
 
-/// Time that a thread takes for a turn in which it handles a batch of packets: some microseconds for the system calls
+/// Time that a thread takes for a turn in which it handles a batch of packets: a few microseconds for the system calls
 /// and the wake-up, and a microsecond for each packet (docs/real-hosts.md). A packet waits for a turn of the other end
 /// on average.
 pub(crate) const TURN: Time = Time::us(25);
@@ -67,7 +67,7 @@ impl Nic {
         Ok(Nic { port: Port::new(rules, context.into()), catch_up, ahead, machine_idle: true, input: None })
     }
 
-    /// An input that belongs to the instant `at`.
+    /// Notes an input that belongs to the instant `at`.
     pub(crate) fn note_input(&mut self, at: Time) {
         // Only the first counts: what is pulled now was ready then at the earliest.
         self.input.get_or_insert(at);

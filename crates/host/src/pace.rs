@@ -36,7 +36,7 @@ pub enum PaceReason {
     Given,
     /// The kernel knows the speed of this interface.
     Interface(String),
-    /// The kernel knows none of these: [`Pace::UNPACED`].
+    /// The kernel knows no speed of these interfaces, so the rate is [`Pace::UNPACED`].
     Unknown(String),
 }
 

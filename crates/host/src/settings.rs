@@ -274,7 +274,7 @@ impl Config {
     /// ```
     ///
     /// # Errors
-    /// A name that is none, with the nearest one; a value out of its range; a file without a key.
+    /// An unknown name, with the nearest one; a value out of its range; a file without a key.
     pub fn from_settings<'a>(
         settings: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Config, SettingError> {

@@ -250,7 +250,7 @@ impl Shared {
         }
     }
 
-    /// Hands a request to the endpoint. A caller that `stays` waits for it at once, by [`Shared::wait`].
+    /// Hands a request to the endpoint. A caller that `stays` waits for it at once, by [`Shared::wait_driving`].
     pub(crate) fn submit_request(&self, request: Request, stays: bool) {
         if let Some(mut seat) = self.lock_seat() {
             let Some(driver) = seat.driver.as_mut() else {
@@ -269,7 +269,7 @@ impl Shared {
             return;
         }
         let mut requests = lock_ignoring_poison(&self.requests);
-        // With the lock held, so that no request comes in after `end` has refused all.
+        // With the lock held, so that no request comes in after `end_endpoint` has refused all.
         if self.stop.load(SeqCst) {
             drop(requests);
             return request.refuse_closed();
@@ -554,7 +554,7 @@ impl Shared {
         Ended::Here(what.take_value())
     }
 
-    /// An application no longer attends.
+    /// Notes that an application no longer attends.
     fn stop_attending(&self, seat: &mut Seat, now: Time) {
         self.attended.store(false, SeqCst);
         if self.told.load(SeqCst) {
@@ -615,7 +615,7 @@ impl Shared {
     fn keeper_step(&self, seat: &mut Seat, now: Time) -> Next {
         self.kept.store(true, SeqCst);
         // After `kept` is set: a thread that begins to follow either sees `kept`, or is seen here (see
-        // `follow`).
+        // `begin_to_follow`).
         let urgent = self.urgent.swap(false, SeqCst) || self.followers.load(SeqCst) > 0;
         if urgent || !self.manner.attended {
             return Next::Drive;

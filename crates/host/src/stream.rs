@@ -1,4 +1,4 @@
-//! Messages that lie nowhere as a whole: their bytes are made as packets leave, and looked at as packets arrive.
+//! Messages that are never in memory as a whole: bytes are made as packets leave, and consumed as packets arrive.
 
 use bytes::Bytes;
 use std::fmt;

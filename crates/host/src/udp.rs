@@ -71,10 +71,10 @@ impl Socket {
         }
         // A smaller buffer only blocks sooner, and what is blocked is kept.
         let _ = sockopt::set_socket_send_buffer_size(&socket, BUFFER);
-        // Kernels since 5.0 know it; with an older one rows are neither received nor sent.
+        // Linux has had this option since 5.0; with an older kernel rows are neither received nor sent.
         let rows = rows && set_option(&socket, libc::SOL_UDP, libc::UDP_GRO, 1);
         if spin > Time::ZERO {
-            // Needs a privilege; without it, only the look at the socket is repeated.
+            // Needs a privilege; without it, only the endpoint's own polling of the socket spins.
             let us = (spin.0 / Time::us(1).0).clamp(1, LONGEST_BUSY_POLL);
             set_option(&socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL, us as libc::c_int);
         }
@@ -96,7 +96,7 @@ impl Socket {
         }
     }
 
-    /// The same socket, to wait at.
+    /// A handle of this socket, for a thread that waits for datagrams.
     pub(crate) fn wait_handle(&self) -> Handle {
         Arc::clone(&self.socket)
     }
@@ -163,7 +163,7 @@ impl Socket {
             // call; the bound makes that certain.
             let length = (header.msg_len as usize).min(batch.place);
             let known = Envelope { address, tos, length, truncated, answer: false };
-            // A datagram of no bytes has a segment of 0, with which `arrived` would make no progress.
+            // A datagram of no bytes has a segment of 0, with which `note_arrival` would make no progress.
             batch.note_arrival(i, length, segment.unwrap_or(length).max(1), known);
         }
         batch.full = count == places;
@@ -274,7 +274,7 @@ fn name_of(address: SocketAddr) -> (Name, u32) {
 /// The address that the kernel has written.
 ///
 /// # Safety
-/// It has written a name of an IPv4 or an IPv6 address.
+/// The kernel has written the name of an IPv4 or an IPv6 address into `name`.
 unsafe fn address_of(name: &MaybeUninit<Name>) -> SocketAddr {
     let name = name.as_ptr();
     // SAFETY: every name begins with its family, and the kernel has written as much of it as this says.

@@ -143,7 +143,7 @@ fn suffixed_name(control: Control, suffix: &str) -> Result<String, KernelError> 
     if name.len() > NAME_BYTES || !name.chars().all(good) {
         return Err(KernelError::BadName(name));
     }
-    // Asked beforehand for the sake of the message: the kernel only answers EEXIST, which `refusal` reads as
+    // Asked beforehand for the sake of the message: the kernel only answers EEXIST, which `kernel_refusal` reads as
     // well.
     if registered(&name)? { Err(KernelError::NameTaken(name)) } else { Ok(name) }
 }
@@ -232,7 +232,7 @@ pub fn list_registered() -> Result<Vec<Entry>, KernelError> {
         if map.btf_vmlinux_value_type_id != kind {
             continue;
         }
-        // One that goes while it is looked at is not there.
+        // A control that is unloaded during this look-up counts as absent.
         let value = MapHandle::from_map_id(map.id).and_then(|map| map.lookup(&[0; 4], MapFlags::empty()));
         let Ok(Some(value)) = value else { continue };
         let name = value[offset..=offset + NAME_BYTES].split(|&byte| byte == 0).next().unwrap_or_default();

@@ -262,7 +262,7 @@ impl Settings {
         bytes
     }
 
-    /// The same without a name.
+    /// As the program has them in memory, with zeros in the place of the name.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = MAGIC.to_ne_bytes().to_vec();
         out.resize(ABOUT_BYTES, 0);

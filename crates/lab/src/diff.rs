@@ -220,7 +220,7 @@ fn value(packet: &Packet, field: &str) -> Option<u64> {
     })
 }
 
-/// The same as a text: the names of values and of flags, and durations with their unit next to the number.
+/// A field of a packet as text: the names of values and of flags, and durations with their unit next to the number.
 fn words(packet: &Packet, field: &str) -> String {
     let Some(value) = value(packet, field) else { return String::new() };
     let names = WIRE_FIELDS.iter().find(|one| one.name == field).map_or(&[][..], |one| one.values);

@@ -66,7 +66,7 @@ pub(crate) struct Opened {
 /// Why a trace cannot be opened.
 #[derive(Debug)]
 pub(crate) enum Unopened {
-    /// A file is not there, or cannot be read.
+    /// A file does not exist, or cannot be read.
     Unreadable(Problem),
     /// It is not a trace, or not of the format that was named: its real kind, or the likeliest kinds and the objection
     /// to each.

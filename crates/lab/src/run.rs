@@ -322,7 +322,7 @@ fn shallow(setup: &Setup, spec: &RunSpec, outcome: &Outcome) -> Vec<String> {
     found
 }
 
-/// Data packets that the messages of a transport take without repetitions.
+/// Data packets of all messages of a transport, each counted once however often it is sent.
 fn packets_of(spec: &RunSpec, transport: usize) -> u64 {
     let own = spec.flows.iter().filter(|flow| usize::from(flow.transport) == transport);
     own.map(|flow| spec.fabric.sizes.packets_of(flow.bytes)).sum()

@@ -21,13 +21,13 @@ use std::sync::Arc;
 /// Change of one link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// It goes down.
+    /// The link goes down.
     Down,
-    /// It comes up.
+    /// The link comes up.
     Up,
-    /// It has this rate.
+    /// The link has this rate from now on.
     Rate(Rate),
-    /// It has this delay.
+    /// The link has this delay from now on.
     Delay(Time),
 }
 
@@ -100,7 +100,7 @@ pub struct Changes {
     instants: Vec<Instant>,
     /// Times at which each link is down, of those that ever are.
     down: FxHashMap<u32, Spans>,
-    /// Those that may still be asked for, the one in force first.
+    /// Epochs that may still be asked for, the one in force first.
     epochs: VecDeque<Epoch>,
     joints: Arc<Joints>,
     /// Present rate of each link.

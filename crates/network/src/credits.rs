@@ -15,7 +15,7 @@ use headway_units::Time;
 use rustc_hash::FxHashMap;
 use std::cell::LazyCell;
 
-/// More flows, or more hosts, are not looked at one by one.
+/// Most flows, and most hosts, that are counted one by one.
 const MOST: u64 = 1_000;
 
 /// True if the credits of so many flows between so many hosts are counted one by one: some transport has to give out
@@ -191,7 +191,7 @@ impl<'a> Shares<'a> {
         Shares { network, asked, offered: vec![0.0; network.links().len()] }
     }
 
-    /// Those in flight at a time: no receiver gives out more than its link has, and no link lets more through.
+    /// Credits in flight at `at`: no receiver gives out more than its link carries, and no link lets more through.
     fn at_once(&mut self, streams: &[Stream], at: Time) -> f64 {
         let Shares { network, asked, offered } = self;
         let active: Vec<(&Stream, f64)> =

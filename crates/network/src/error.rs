@@ -16,7 +16,7 @@ pub enum BuildError {
         /// Number of the host.
         host: u32,
     },
-    /// A link names a node that is not there.
+    /// A link names a node that does not exist.
     #[error("link {link} names node {node}, but there are only {nodes} nodes")]
     NoSuchNode {
         /// Position in the list of links.
@@ -42,7 +42,7 @@ pub enum BuildError {
         /// Why it cannot be used.
         reason: String,
     },
-    /// Ports that are to do something else are not there.
+    /// Ports that are to do something else do not exist.
     #[error("there is no {kind} `{name}`")]
     NoSuchPort {
         /// The word `link` or `switch`.

@@ -42,11 +42,11 @@ pub const PER_SAMPLE: u64 = 112;
 pub struct Flows {
     /// Number of flows.
     pub total: u64,
-    /// Those that are sampled.
+    /// Flows that are sampled.
     pub sampled: u64,
     /// Full packets of data of all of them.
     pub packets: u64,
-    /// Those that are under way at a time at the most: others wait for them.
+    /// Most flows that are under way at a time; others wait for them.
     pub at_once: u64,
     /// Full packets of data of these.
     pub packets_at_once: u64,
@@ -116,7 +116,7 @@ pub fn estimate(spec: &RunSpec) -> Estimate {
     estimate_for(spec, Flows::of(spec))
 }
 
-/// The same for other flows than those that the specification holds, which may not be made yet.
+/// Hosts, links, flows, and memory of a run with these flows instead of the specification's, which may not be made yet.
 pub fn estimate_for(spec: &RunSpec, flows: Flows) -> Estimate {
     let Size { hosts, switches, links } = spec.topology.size();
     let sum = |parts: &[u64]| parts.iter().fold(0u64, |sum, part| sum.saturating_add(*part));

@@ -61,7 +61,7 @@ pub enum GraphError {
     /// Each of these waits for the one before it, and the first for the last.
     #[error("{} nodes wait for each other", .0.len())]
     Cycle(Vec<Node>),
-    /// An edge names a flow or a step that is not there.
+    /// An edge names a flow or a step that does not exist.
     #[error("{0:?} is not there")]
     NoSuchNode(Node),
     /// A step needs more, or fewer, things to be over than it can.
@@ -202,7 +202,7 @@ impl Graph {
         step.and_then(|step| step.needs).unwrap_or_else(|| self.waits(number))
     }
 
-    /// The same with other numbers in the place of hosts.
+    /// A copy of the graph with other numbers in place of those of hosts.
     pub(crate) fn at_interfaces(&self, of: impl Fn(u32) -> u32) -> Graph {
         let at = |step: &Step| Step { host: step.host.map(&of), ..*step };
         Graph { steps: self.steps.iter().map(at).collect(), ..self.clone() }

@@ -21,7 +21,7 @@ pub struct Ideals<'a> {
 }
 
 impl<'a> Ideals<'a> {
-    /// Those of a run over this network, whose flows name interfaces ([`Network::address`]).
+    /// Ideal times of a run over this network, whose flows name interfaces ([`Network::address`]).
     pub fn new(network: &'a Network, spec: &'a RunSpec) -> Ideals<'a> {
         let sprayed = network.fabric().routing.divides_flows();
         let several = spec.transports.iter().map(|transport| {
@@ -170,7 +170,7 @@ impl Network {
         ways.into_iter().map(|port| self.fastest_by(start, port, dst)).min().unwrap_or(Time::ZERO)
     }
 
-    /// The same by one port of the sender.
+    /// Ideal time over one port of the sender.
     fn fastest_by(&self, mut start: Alone, src: u32, dst: u32) -> Time {
         start.cross(self, src);
         if !self.has_uneven_paths() {

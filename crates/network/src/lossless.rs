@@ -60,7 +60,7 @@ fn headroom_of(params: &PfcParams, largest: u64, (to, back): (Range, Range)) -> 
     to.highest.bytes_in(time).saturating_add(2 * largest)
 }
 
-/// Headroom of a link in products of its rate and its own delay: switch latency and frames are not looked at.
+/// Headroom of a link in products of its rate and its own delay: switch latency and frames do not count.
 fn products_of(products: f64, to: Range) -> u64 {
     (to.highest.bytes_in(to.longest) as f64 * products) as u64
 }
@@ -77,7 +77,7 @@ pub struct Surplus<'a> {
 }
 
 impl<'a> Surplus<'a> {
-    /// That of hosts with this timing noise, these transports, and links with these faults.
+    /// Surplus of hosts with this timing noise and these transports, and of links with these faults.
     pub fn new(jitter: Time, transports: &[TransportSpec], faults: &'a [FaultSpec]) -> Surplus<'a> {
         let of = |transport: &TransportSpec| Some(registry::capabilities(&transport.name)?.telemetry);
         Surplus { jitter, telemetry: transports.iter().filter_map(of).max().unwrap_or(0), faults }

@@ -391,7 +391,7 @@ impl Memories {
         &self.switches[switch as usize]
     }
 
-    /// The same, to take from it and to give back.
+    /// The memory of a switch, to take from it and to give back.
     #[inline]
     pub fn of_switch_mut(&mut self, switch: u32) -> &mut SharedMemory {
         &mut self.switches[switch as usize]
@@ -457,8 +457,8 @@ mod tests {
         memory.check().expect("it adds up");
     }
 
-    /// The queues that ABM's ns-3 (ns3-datacenter) ends with: a packet is dropped if its queue with it is longer than the
-    /// whole number below alpha times what remains, if more than what remains, or if nothing would remain.
+    /// The queues at the end in ABM's ns-3 (ns3-datacenter). A packet is dropped if its queue would be longer than alpha times
+    /// the remaining memory, rounded down, or if the packet would leave no memory.
     fn queues_of_abm(size: u64, arrivals: &[(usize, u64)], alphas: &[f64]) -> Vec<u64> {
         let mut queues = vec![0; alphas.len()];
         for &(queue, packet) in arrivals {

@@ -425,7 +425,7 @@ impl Network {
         self.discipline_at(number, self.links[number as usize].spec.rate, seed)
     }
 
-    /// The same if the link had another rate.
+    /// Rules for the port of link `number` if the link had another rate.
     pub fn discipline_at(
         &self,
         number: u32,

@@ -20,7 +20,7 @@ pub enum FlowState {
     Done,
     /// The transport gave it up.
     Failed,
-    /// It was over, as the scenario has it, before all bytes arrived.
+    /// The scenario ended the flow before all bytes arrived.
     Stopped,
 }
 
@@ -171,7 +171,7 @@ impl LinkRecord {
 pub struct TransportRecord {
     /// Its packets that ports dropped, control and credits included; `None` from ports that do not tell.
     pub drops: Option<u64>,
-    /// Those of them that ports count as data.
+    /// Drops that ports count as data.
     pub data_drops: Option<u64>,
     /// Measurements of its machines.
     pub gauges: Vec<Gauge>,

@@ -104,7 +104,7 @@ impl PathSelector {
         }
     }
 
-    /// The same for a packet that does not choose by a number alone.
+    /// The next port of a packet whose choice depends on more than one number.
     #[cold]
     #[inline(never)]
     fn route_apart(&self, network: &Network, switch: u32, packet: &Packet) -> Option<u32> {

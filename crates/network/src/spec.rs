@@ -137,8 +137,8 @@ pub struct TransportSpec {
     pub name: String,
     /// Parameters that differ from their defaults, by name.
     pub params: Params,
-    /// The same at some interfaces, where others than these hold: hosts with several interfaces are in several networks, and
-    /// what follows from the longest path is not the same in all of them.
+    /// Parameters that replace `params` at some interfaces: hosts with several interfaces are in several networks, whose
+    /// longest paths, and the values that follow from them, may differ.
     pub apart: Vec<(Arc<[u32]>, Params)>,
 }
 
@@ -179,7 +179,7 @@ pub struct SampleSpec {
 }
 
 impl SampleSpec {
-    /// True if anything is looked at every interval.
+    /// True if anything is sampled every interval.
     pub fn is_periodic(&self) -> bool {
         self.flows != FlowChoice::None || self.links != LinkChoice::None
     }

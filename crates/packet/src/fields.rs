@@ -27,7 +27,7 @@ pub enum Mutable {
     Never,
     /// Write a lower rate, in packets that ask for one: [`PacketFlags::RATE`].
     Rate,
-    /// Describe the rest of a data packet whose payload it cuts off: see [`Packet::trim`].
+    /// Describe the rest of a data packet whose payload it cuts off: see [`Packet::trim_payload`].
     Cut,
     /// Set [`PacketFlags::BOUNCED`] as it returns such a header to its sender, and [`PacketFlags::LAST_HOP`] in front of its
     /// receiver.

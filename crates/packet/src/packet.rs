@@ -194,7 +194,7 @@ pub struct Packet {
     pub remaining: u32,
     /// Number that ECMP hashes together with the addresses; multipath and spraying vary it.
     pub entropy: u32,
-    /// Bytes of the whole message; in an acknowledgement, SACK blocks: see [`Packet::sack`].
+    /// Bytes of the whole message; in an acknowledgement, SACK blocks: see [`Packet::sack_blocks`].
     pub message_bytes: u64,
     /// Time for which a permission is valid after its arrival, or an echoed time.
     pub lifetime: Time,

@@ -12,7 +12,7 @@
 //! [`Packet::tag`] is the driver's own and does not travel: a parsed packet has tag 0.
 //!
 //! The bits that a switch may rewrite are declared with the field ([`Mutable`]); the part that a seal covers
-//! follows from that ([`covered`], [`covered_of_cut`]).
+//! follows from that ([`covered_front`], [`covered_of_cut`]).
 
 use crate::fields::{Mutable, WireField};
 use crate::header::{Header, WIRE_FIELDS, WIRE_HEADER, WIRE_VERSION};
@@ -134,7 +134,7 @@ pub enum Envelope {
     Sealed = 2,
     /// The fields of a session, and stamps behind them ([`Stamps`]), which no seal covers.
     Stamped = 3,
-    /// The same as [`Envelope::Sealed`], with stamps behind the session.
+    /// As [`Envelope::Sealed`], with stamps behind the session.
     StampedSealed = 4,
 }
 

@@ -195,7 +195,7 @@ impl ParamKind {
 }
 
 impl ParamKind {
-    /// The value that a text says, as in `1500`, `1 MB`, `40 us`, `true`; its range is for [`ParamSpec::check`].
+    /// The value that a text says, as in `1500`, `1 MB`, `40 us`, `true`; its range is for [`ParamSpec::check_value`].
     fn parse_value(&self, text: &str) -> Option<ParamValue> {
         let amount = |wanted: Dimension| {
             quantity::parse_quantity(text)
@@ -321,7 +321,7 @@ pub fn changed_values(
 pub trait ParamField: Clone {
     /// The field as a value.
     fn to_value(&self) -> ParamValue;
-    /// The field from a value that passed [`ParamSpec::check`].
+    /// The field from a value that passed [`ParamSpec::check_value`].
     fn from_value(value: ParamValue) -> Option<Self>;
 }
 
@@ -519,7 +519,7 @@ macro_rules! params {
                             self.$field = v;
                         }
                     })*
-                    // `check` has refused every other name.
+                    // `check_declared` has refused every other name.
                     _ => {}
                 }
                 Ok(())

@@ -52,7 +52,7 @@ pub(crate) struct BulkReport {
     pub(crate) server: Side,
     /// Other clients' measurements with the server at the same time, at most: its processor time is that of all.
     pub(crate) others: u64,
-    /// Those of the client's endpoint that are not 0; empty over TCP.
+    /// Counters of the client's endpoint that are not 0; empty over TCP.
     pub(crate) counters: BTreeMap<&'static str, u64>,
 }
 

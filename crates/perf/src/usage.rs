@@ -14,7 +14,7 @@ pub struct Usage {
     pub system_ns: u64,
 }
 
-/// The same for people: seconds, and seconds for each 10^9 bytes.
+/// Processor time as reports show it: seconds, and seconds for each 10^9 bytes.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct CpuReport {
     /// CPU time in the program, in seconds.

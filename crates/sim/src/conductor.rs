@@ -67,7 +67,7 @@ pub trait Trial {
 pub enum Rest {
     /// All that it waits for is over.
     Over,
-    /// It waits for something, and nothing will ever happen again.
+    /// The run waits for something, and nothing will ever happen again.
     Quiet,
     /// Its latest end is there.
     Stop,
@@ -75,8 +75,8 @@ pub enum Rest {
     Until,
     /// Its source asked for it.
     Asked,
-    /// It waits for something, nothing has arrived for as long as it had lasted before, and nothing is planned that could
-    /// change that: only in a run without a latest end.
+    /// The run waits for something, nothing has arrived for as long as it had lasted before, and nothing is planned that
+    /// could change that: only in a run without a latest end.
     NoProgress,
     /// An observer stopped the run, or ran out of memory.
     Cut,
@@ -99,7 +99,7 @@ pub(crate) struct Conductor<'a> {
     waits_long: bool,
     /// Responsive flows, and steps between flows.
     responsive: u64,
-    /// Those that cannot end within a window, as long as they do not come near.
+    /// Responsive flows that cannot end within a window, as long as they do not come near.
     far: u64,
     /// The last start of a responsive flow.
     last_start: Time,
@@ -465,7 +465,7 @@ impl<'a> Conductor<'a> {
         (!self.goes_on(all, watch, events)).then_some(Rest::Cut)
     }
 
-    /// The same for a run with a source, which hears of each end after the event that caused it.
+    /// Runs the only shard of a run with a source, which hears of each end after the event that caused it.
     #[cold]
     #[inline(never)]
     fn alone_with_source(

@@ -256,8 +256,8 @@ impl<'a> Links<'a> {
         }
     }
 
-    /// The same for a run with observers, or whose links may lose, double or delay packets, or hosts are not punctual
-    /// or take time.
+    /// Launches a packet in a run with observers, with links that may lose, double or delay packets, or with hosts that are
+    /// not punctual or take time.
     #[cold]
     #[inline(never)]
     fn launch_special(&mut self, link: Link, handle: u32, ends: Time) {
@@ -504,7 +504,7 @@ impl<'a> Links<'a> {
         arrives - rest
     }
 
-    /// The same where a fault may bring several packets at once. The last bit `arrives`, and the next event is `at`.
+    /// Brings a packet over a link on which a fault may bring several at once. Its last bit `arrives`, and its event is `at`.
     fn bring_one(&mut self, link: Link, what: u32, handle: u32, (arrives, at): (Time, Time)) {
         let rank = rank::of_one_arrival(link.number, self.pool.get(handle));
         if let Some(attribution) = &mut self.attribution {

@@ -1,4 +1,4 @@
-//! The ports of a network, and when each is looked at.
+//! The ports of a network, and when each is served.
 
 mod choosing;
 pub(crate) mod lossless;
@@ -68,7 +68,7 @@ pub(crate) struct Ports<'a> {
     /// The shard of each link; empty where there is one shard.
     of_link: Arc<[u8]>,
     shard: u8,
-    /// Those whose next packet goes to another shard, and may have to be announced before the port is served.
+    /// Ports whose next packet goes to another shard, and may have to be announced before the port is served.
     watched: Vec<u32>,
     pub(crate) links: Links<'a>,
     /// True if memory that later events touch is prefetched.

@@ -109,7 +109,7 @@ impl Progressing {
         self.state.compare_exchange(UNFINISHED, FAILED, Relaxed, Relaxed).is_ok()
     }
 
-    /// It is over although not all its bytes are there. `false` if they are, or if it was over before.
+    /// The scenario ends the flow before all its bytes are there. `false` if they are, or if it was over before.
     pub(crate) fn stop(&self) -> bool {
         self.state.compare_exchange(UNFINISHED, STOPPED, Relaxed, Relaxed).is_ok()
     }
@@ -172,7 +172,7 @@ impl Progressing {
         self.drops.load(Relaxed)
     }
 
-    /// A port dropped one of its packets.
+    /// Counts a packet of the flow that a port dropped.
     pub(crate) fn drop_one(&self) {
         self.drops.fetch_add(1, Relaxed);
     }

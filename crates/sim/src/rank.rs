@@ -32,7 +32,7 @@ pub(crate) fn of_arrival(link: u32) -> u64 {
     ARRIVALS | u64::from(link) << WHICH
 }
 
-/// The same where a fault may bring others at once: two packets differ, or it does not matter which comes first.
+/// A packet at the end of a link that a fault may make bring others at once. Packets of equal rank may come in any order.
 pub(crate) fn of_one_arrival(link: u32, packet: &Packet) -> u64 {
     let what = u64::from(packet.tag) << 32 ^ u64::from(packet.index) << 4 ^ packet.kind as u64;
     // The highest bits of the mixture are the best mixed.

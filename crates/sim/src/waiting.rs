@@ -40,7 +40,7 @@ impl Waiting {
         flow < self.graph.of_step(0) && self.graph.waits(flow) > 0
     }
 
-    /// One thing less that a node waits for. `true` if that was the last; `false` if it has begun without this one.
+    /// Counts down what a node waits for. `true` if this was the last; `false` if more is left, or the node has begun already.
     pub(crate) fn one_less(&self, node: u32) -> bool {
         let left = &self.left[node as usize];
         // A node that has begun needs nothing more: zero stays zero.

@@ -48,7 +48,7 @@ impl Dice {
         libm::exp(from + self.share() * (to - from)).clamp(least, most)
     }
 
-    /// The same in whole numbers.
+    /// A whole number from `least` to `most`, of which any order of magnitude is equally likely.
     pub fn count(&mut self, least: u64, most: u64) -> u64 {
         // Nearly one more, so that the largest number is drawn as well.
         let drawn = self.magnitude(least.max(1) as f64, most.max(1) as f64 + 0.999) as u64;

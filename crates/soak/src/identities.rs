@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 const PAGE: &str = include_str!("../../../docs/results.md");
 /// Start of a block of identities; their subject follows.
 const FENCE: &str = "```identities ";
-/// Those that hold of a link that no fault gives another rate, or takes down.
+/// Subject of the identities that hold for a link whose rate no fault changes, and that no fault takes down.
 const AT_THEIR_RATE: &str = "links at their rate";
 /// Tolerance for numbers that were divided.
 const ROUNDING: f64 = 1e-9;

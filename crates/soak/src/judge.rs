@@ -60,7 +60,7 @@ pub fn judge(case: &Case, folder: &Path, invariants: &[Invariant]) -> Verdict {
     judge_within(case, folder, invariants, Bounds::default())
 }
 
-/// The same of runs within these bounds.
+/// As [`judge`], with runs that stay within these bounds.
 pub fn judge_within(case: &Case, folder: &Path, invariants: &[Invariant], bounds: Bounds<'_>) -> Verdict {
     let scenario = match guarded(|| case.load(folder).map_err(|e| e.to_string())) {
         Ok(Ok(scenario)) => scenario,

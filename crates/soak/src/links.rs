@@ -21,7 +21,7 @@ pub struct Extremes {
     pub dead: bool,
 }
 
-/// Those of every link, by number.
+/// Extremes of every link, by number.
 pub fn extremes(network: &Network, spec: &RunSpec) -> Result<Vec<Extremes>, BuildError> {
     let all = network.links().iter();
     let mut all: Vec<Extremes> = all

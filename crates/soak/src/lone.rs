@@ -16,14 +16,14 @@ use toml::Value;
 /// A transport that takes longer by design.
 struct Late {
     name: &'static str,
-    /// Round trips before it sends at the rate of its path, for each doubling of what the path holds, and beside that.
+    /// Round trips before it sends at the rate of its path: for each doubling of what the path holds, and in addition.
     doublings: f64,
     trips: f64,
     /// Part of the rate that it leaves free.
     free: f64,
     /// True if all interfaces have to be equally fast.
     alike: bool,
-    /// Paths that hold fewer packets are not looked at: what it gives out in whole packets is too coarse there.
+    /// Paths that hold fewer packets are not judged: whole packets are too coarse a unit there.
     least: u32,
     #[allow(dead_code, reason = "for whoever reads the list")]
     why: &'static str,

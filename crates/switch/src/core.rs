@@ -255,7 +255,7 @@ impl Core {
         }
     }
 
-    /// A frame came in from a host at `at`. A frame that is none of ours is counted.
+    /// A frame came in from a host at `at`. A frame that is not Headway's is counted.
     pub fn receive(&mut self, at: Time, host: u32, bytes: &[u8]) -> Result<(), FrameError> {
         self.counters.received += 1;
         let mut seen = frame::inspect(bytes, host, &self.addresses).inspect_err(|&why| {
@@ -421,7 +421,7 @@ impl Core {
     fn watch(&mut self, number: u32) {
         let egress = &mut self.egress[number as usize];
         let Some(start) = egress.port.next_start() else { return };
-        // On a busy wire: a frame that arrives meanwhile may be the first to leave after it.
+        // On a busy wire, look again when it is free: a frame that arrives in the meantime may have to leave first.
         let free_at = egress.port.free_at();
         let at = if free_at > self.now { free_at } else { start };
         if at < egress.due {

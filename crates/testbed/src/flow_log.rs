@@ -49,7 +49,7 @@ impl FlowLog {
         *self.repeated.entry(flow).or_default() += u64::from(bytes);
     }
 
-    /// A flow is complete.
+    /// Notes that a flow is complete.
     pub fn note_completed(&mut self, flow: u32) {
         self.flows.entry(flow).or_default().complete = true;
     }

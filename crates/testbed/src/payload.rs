@@ -1,5 +1,5 @@
 //! Payload of flows: bytes that depend on the run's seed and the flow, so that a receiver knows every one. They are
-//! made and looked at piece by piece: a flow takes no memory, however long it is.
+//! made and compared piece by piece: a flow takes no memory, however long it is.
 
 use headway_host::{Sink, Source};
 use rand_core::Rng;

@@ -45,7 +45,7 @@ pub struct JobArgs {
 }
 
 impl JobArgs {
-    /// The same as arguments on a command line.
+    /// These options as arguments of a command line.
     pub fn to_arguments(&self) -> Vec<String> {
         let mut list = vec![self.scenario.display().to_string()];
         // With `=`, because a value may begin with a dash.

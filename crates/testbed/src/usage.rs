@@ -14,9 +14,9 @@ pub fn cpu_seconds() -> f64 {
         .sum()
 }
 
-/// Asks that this process, and the threads it starts from now on, run before ordinary ones, the higher
-/// `priority` (1 to 99) the sooner. Without the privilege nothing changes but how late things happen, which
-/// reports say.
+/// Asks the kernel to run this process, and the threads it starts from now on, before ordinary ones. `priority` is 1 to 99,
+/// and higher goes first. Without the privilege the request has no effect: the program still works, but handles events
+/// later, and its reports say how late.
 pub fn run_first(priority: i32) {
     // SAFETY: all-zero is a valid value of this plain C structure; it outlives the call.
     let refused = unsafe {

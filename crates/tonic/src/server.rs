@@ -144,7 +144,7 @@ impl Server {
                 }
             }
         }
-        // Replies count as sent when their peers have acknowledged them (`answer`), so a client never loses one
+        // Replies count as sent when their peers have acknowledged them (`answer_call`), so a client never loses one
         // to a shutdown.
         while calls.join_next().await.is_some() {}
         Ok(())

@@ -42,7 +42,7 @@ pub struct FirstWindow {
     /// Packets sent again with permission: at most once each from here.
     again: IndexWindow,
     lost: BTreeSet<u32>,
-    /// Packets below this have been looked at.
+    /// Packets below this have been judged: each has arrived, or was found lost.
     judged: u32,
     probed: bool,
     /// Packets that are neither acknowledged nor sent again.
@@ -79,7 +79,7 @@ impl FirstWindow {
         !self.probed
     }
 
-    /// The probe leaves.
+    /// Notes that the probe leaves.
     pub fn mark_probed(&mut self) {
         self.probed = true;
     }
@@ -101,7 +101,7 @@ impl FirstWindow {
         }
     }
 
-    /// The probe was answered: packets that are not acknowledged by now were lost.
+    /// Notes the answer to the probe: packets that are not acknowledged by now were lost.
     pub fn probe_answered(&mut self) {
         self.judge_below(self.window);
     }

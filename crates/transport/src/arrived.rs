@@ -44,7 +44,7 @@ impl Arrived {
         if self.blocks.get(place + 1).is_some_and(|after| after.start == self.blocks[place].end) {
             self.blocks[place].end = self.blocks.remove(place + 1).end;
         }
-        // Noted even if the block is about to fall below `next`: `report` skips packets that no block holds any more.
+        // Noted even if the block is about to fall below `next`: `reported_blocks` skips packets that no block holds now.
         self.note_recent(index, self.blocks[place].clone());
         // The packet has just gone into a block, so that there is one.
         if self.blocks[0].start == self.next {

@@ -3,8 +3,9 @@
 //! **After any input, drain the outputs until the machine says idle-until-T; only then give it the
 //! next input.**
 //!
-//! Inputs are [`Endpoint::open`], [`Endpoint::receive`], [`Endpoint::timeout`], [`Endpoint::forget`] and
-//! [`Endpoint::abandon`]. Drained at once are the events ([`Endpoint::poll_event`] until `None`) and the deadline ([`Endpoint::next_timeout`]).
+//! Inputs are [`Endpoint::open_message`], [`Endpoint::receive_packet`], [`Endpoint::handle_timeout`],
+//! [`Endpoint::forget_peer`] and [`Endpoint::abandon_message`]. The driver drains at once the events
+//! ([`Endpoint::poll_event`] until `None`) and the deadline ([`Endpoint::next_timeout`]).
 //! Packets are pulled ([`Endpoint::poll_transmit`]) one at a time whenever the wire is free: the owner of the
 //! wire polls, so host scheduling and pacing are the machine's business and no queue stands between a machine
 //! and its wire. [`Checked`] asserts the sentence in debug builds.
@@ -129,7 +130,7 @@ impl Path {
         u32::try_from(self.base_rtt.0.div_ceil(slot).max(1)).unwrap_or(u32::MAX)
     }
 
-    /// The same before it is rounded.
+    /// Full packets that fill the path for a base round trip at `rate`, not rounded.
     pub fn bdp_slots(&self, rate: Rate, sizes: &Sizes) -> f64 {
         self.base_rtt.0 as f64 / sizes.slot_time(rate).0 as f64
     }
@@ -149,7 +150,7 @@ pub struct HostContext {
     pub path: Box<dyn Fn(HostId) -> Path + Send>,
 }
 
-/// Distance of an input that is announced: see [`Endpoint::anticipate`].
+/// Distance of an input that is announced: see [`Endpoint::prefetch_input`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ahead {
     /// The machine itself is at hand: it may ask for the memory that it points at.
@@ -202,9 +203,9 @@ pub struct SubflowShare {
 
 /// One host's instance of one protocol, with all its messages in both directions.
 pub trait Endpoint {
-    /// A message to send.
+    /// Input: a message to send.
     fn open_message(&mut self, now: Time, message: &Message);
-    /// A packet addressed to this host arrived.
+    /// Input: a packet addressed to this host has arrived.
     fn receive_packet(&mut self, now: Time, packet: &Packet);
     /// The instant of [`Endpoint::next_timeout`] has come. Harmless when early.
     fn handle_timeout(&mut self, now: Time);
@@ -236,7 +237,7 @@ pub trait Endpoint {
     fn next_timeout(&self) -> Option<Time>;
     /// The next event for the application.
     fn poll_event(&mut self) -> Option<EndpointEvent>;
-    /// [`Endpoint::receive`], and then [`Endpoint::poll_event`] for the first time.
+    /// [`Endpoint::receive_packet`], and then [`Endpoint::poll_event`] for the first time.
     ///
     /// This method and [`Endpoint::poll_next`] exist for drivers that hold machines behind pointers: one call through a
     /// pointer replaces several, and within it the compiler knows the machine.
@@ -263,7 +264,7 @@ pub trait Endpoint {
     fn reads_stamps(&self) -> bool {
         false
     }
-    /// [`Endpoint::receive`], with what ports have written into the packet.
+    /// [`Endpoint::receive_packet`], with what ports have written into the packet.
     #[inline]
     fn receive_stamped(&mut self, now: Time, packet: &Packet, stamps: &Stamps) {
         let _ = stamps;
@@ -554,9 +555,9 @@ pub struct Capabilities {
     pub multipath: bool,
     /// Hosts count rounds of time together, so that their clocks have to begin at the same time and go equally fast.
     pub shared_clock: bool,
-    /// Parameters that are not set follow from the traffic: [`Transport::tune`].
+    /// Parameters that are not set follow from the traffic: [`Transport::tune_params`].
     pub tunes: bool,
-    /// These parameters follow from the network, and [`Transport::tune`] is called for any set of messages.
+    /// These parameters follow from the network, and [`Transport::tune_params`] is called for any set of messages.
     pub network_wide: bool,
     /// Bytes that data packets and their answers have in addition to their sizes, for what ports of switches write into
     /// them hop by hop (in-band network telemetry); 0 where they write nothing.
@@ -598,7 +599,7 @@ pub trait Transport: 'static {
     const CAPABILITIES: Capabilities = Capabilities::NONE;
     /// Measurements that [`Endpoint::gauges`] of its machines reports, in its order.
     const GAUGES: &'static [GaugeInfo] = &[];
-    /// Values that [`Endpoint::probe`] of its machines reports at either end of a message.
+    /// Values that [`Endpoint::probe_message`] of its machines reports at either end of a message.
     const PROBES: &'static [GaugeInfo] = &[];
     /// Counts changes of its behaviour within an epoch of all: no run of another revision is one of its own.
     const REVISION: u32 = 0;

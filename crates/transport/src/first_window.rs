@@ -79,7 +79,7 @@ impl FirstWindowSchedule {
         (first, self.released - first)
     }
 
-    /// [`FirstWindowSchedule::take`], and the deadline of the next packet that may leave later.
+    /// [`FirstWindowSchedule::take_released`], and the deadline of the next packet that may leave later.
     pub fn release_and_arm<K: TimerKey>(&mut self, timers: &mut Timers<K>, now: Time, key: K) -> (u32, u32) {
         let taken = self.take_released(now);
         if let Some(at) = self.next() {

@@ -57,7 +57,7 @@ impl IdleTimer {
 
     /// Puts the deadline at `at`, in place of the one in force.
     pub fn arm_timer<K: TimerKey>(&mut self, timers: &mut Timers<K>, at: Time, key: K) {
-        // The old deadline stays in the heap: `expired` ignores whatever comes before `armed`.
+        // The old deadline stays in the heap: `has_expired` ignores whatever comes before `armed`.
         self.armed = at;
         timers.arm_deadline(at, key);
     }

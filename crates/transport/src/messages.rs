@@ -45,7 +45,7 @@ impl<V> Messages<V> {
         }
     }
 
-    // Out of line, so that callers inline no more than the comparison of `find`.
+    // Out of line, so that callers inline no more than the comparison of `find_key`.
     fn search_key(&mut self, id: MessageId) -> Option<DefaultKey> {
         let key = *self.keys.get(&id)?;
         self.recent = Some((id, key));
@@ -59,7 +59,7 @@ impl<V> Messages<V> {
         self.entries.get_mut(key)
     }
 
-    /// The same without changes to the cache.
+    /// The entry of a message, if there is one of that name; leaves the cache as it is.
     pub(crate) fn named_now(&self, id: MessageId) -> Option<&V> {
         // Probes read through a shared reference, so that `recent` cannot be updated.
         self.entries.get(*self.keys.get(&id)?)
@@ -71,7 +71,7 @@ impl<V> Messages<V> {
         self.entries.get(key)
     }
 
-    /// The same, to change it.
+    /// The entry behind a key, to change it, if the message is still there.
     #[inline]
     pub(crate) fn get_mut(&mut self, key: DefaultKey) -> Option<&mut V> {
         self.entries.get_mut(key)
@@ -130,7 +130,7 @@ impl<V> Messages<V> {
     }
 }
 
-/// See [`Messages::covered`]. It does not depend on the kept type, so that it is compiled once.
+/// See [`Messages::covered_ids`]. It does not depend on the kept type, so that it is compiled once.
 fn covered_by(keys: &FxHashMap<MessageId, DefaultKey>, gone: Gone) -> Vec<MessageId> {
     let mut ids: Vec<MessageId> = keys.keys().copied().filter(|id| gone.covers_message(*id)).collect();
     // The order of a hash map must not show in a run, which has to be the same each time.

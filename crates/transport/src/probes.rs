@@ -1,5 +1,5 @@
 //! Probes: values of one message that can be read while a run goes on. A machine declares those that it has
-//! ([`crate::Transport::PROBES`]), and computes one only when it is read ([`crate::Endpoint::probe`]).
+//! ([`crate::Transport::PROBES`]), and computes one only when it is read ([`crate::Endpoint::probe_message`]).
 //!
 //! Probes of one name mean the same in every transport; they are here. One that only a single transport has is declared
 //! there.

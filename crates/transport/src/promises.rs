@@ -32,7 +32,7 @@ pub enum Bound {
     /// Its first window, which acknowledgements move on.
     #[default]
     FirstWindow,
-    /// The same, but a message that begins as one of several may come to have the window of one alone:
+    /// Its first window, but a message that begins as one of several may come to have the window of one alone:
     /// [`Promised::WIDEST_WINDOW`].
     WidestWindow,
     /// Its first window until it hears anything, and its rate from then on.

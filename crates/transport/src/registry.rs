@@ -20,7 +20,7 @@ pub trait TransportVisitor {
     fn visit_transport<T: Transport>(self) -> Self::Output;
 }
 
-/// The same for the promises of a transport to its test suite.
+/// Something to do with a transport's promises to its test suite, compiled once for each transport.
 pub trait PromisedVisitor {
     /// Result of a visit.
     type Output;
@@ -70,7 +70,7 @@ macro_rules! transports {
             }
         }
 
-        /// The same for its promises to the test suite.
+        /// Calls `visitor` with the promises of the transport called `name`; `None` when there is none of that name.
         pub fn visit_promised<V: PromisedVisitor>(name: &str, visitor: V) -> Option<V::Output> {
             match name {
                 $($name => Some(visitor.visit_promised_transport::<$type>()),)+
@@ -204,7 +204,7 @@ impl<T: Transport> Registered for Of<T> {
     ) -> Result<Vec<(&'static str, ParamValue)>, ParamError> {
         let mut params = params_with::<T::Params>(set)?;
         let before = params.values();
-        // `tune` does not say which parameters it sets: they are found by comparison.
+        // `tune_params` does not say which parameters it sets: they are found by comparison.
         T::tune_params(&mut params, traffic);
         Ok(changed_values(&T::Params::specs(), params.values(), &before))
     }

@@ -224,7 +224,7 @@ mod tests {
         for factor in [0.0, 0.1, 1.0, 2.9996, 3.0, 1000.0, 1e15, 1e16, 2e16, f64::INFINITY, f64::NAN] {
             for time in times {
                 let wide = u128::from(time).saturating_mul((factor * 1000.0 + 0.5) as u128) / 1000;
-                // An exact product that exceeds a time is not compared: `scale` saturates there.
+                // An exact product that exceeds a time is not compared: `scale_time` saturates there.
                 if wide <= u64::MAX.into() {
                     assert_eq!(scale_time(Time(time), factor), Time(wide as u64), "{time} by {factor}");
                 }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 /// Things that are dealt with one at a time, each a while after the last one, in the order in which they came.
 ///
 /// The owner keeps one deadline of its timers for it: it deals with what [`Turns::next`] gives, and arms
-/// what [`Turns::deadline`] says.
+/// what [`Turns::arm_deadline`] says.
 #[derive(Clone, Debug)]
 pub struct Turns<T> {
     waiting: VecDeque<T>,
@@ -38,7 +38,7 @@ impl<T> Turns<T> {
         !self.armed
     }
 
-    /// The armed deadline has come.
+    /// Notes that the armed deadline has come.
     pub fn mark_due(&mut self) {
         self.armed = false;
     }

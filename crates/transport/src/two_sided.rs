@@ -13,7 +13,7 @@ use headway_units::Time;
 
 /// The half of a machine that sends this host's messages.
 pub trait SendingHalf<K> {
-    /// Starts a message: see [`Endpoint::open`].
+    /// Starts a message: see [`Endpoint::open_message`].
     fn open_message(&mut self, shared: &mut Shared<K>, now: Time, message: &Message);
     /// The next data packet, for a wire that is free now and that no control packet waits for.
     fn poll_data(&mut self, shared: &mut Shared<K>, now: Time) -> Option<Packet>;
@@ -23,7 +23,7 @@ pub trait SendingHalf<K> {
     fn is_ready(&self) -> bool {
         true
     }
-    /// A receiver is gone, or a message is over: drops its messages, or this one, and fails them by [`Shared::fail`].
+    /// A receiver is gone, or a message is over: drops its messages, or this one, and fails them by [`Shared::fail_messages`].
     fn forget_messages(&mut self, shared: &mut Shared<K>, gone: Gone);
     /// Messages that are being sent.
     fn live_messages(&self) -> usize;
@@ -39,11 +39,11 @@ pub trait SendingHalf<K> {
     fn path_lost(&mut self, shared: &mut Shared<K>, now: Time, peer: HostId, lost: &dyn Fn(u32) -> bool) {
         let _ = (shared, now, peer, lost);
     }
-    /// See [`Endpoint::subflows`].
+    /// See [`Endpoint::visit_subflows`].
     fn visit_subflows(&self, shared: &Shared<K>, found: &mut dyn FnMut(SubflowShare)) {
         let _ = (shared, found);
     }
-    /// See [`Endpoint::probe`]; of a message that this host sends.
+    /// See [`Endpoint::probe_message`]; of a message that this host sends.
     fn probe_message(&self, shared: &Shared<K>, id: MessageId, found: &mut Sink<'_>) {
         let _ = (shared, id, found);
     }
@@ -65,7 +65,7 @@ pub trait ReceivingHalf<K> {
         let _ = now;
         Vec::new()
     }
-    /// See [`Endpoint::probe`]; of a message that this host receives.
+    /// See [`Endpoint::probe_message`]; of a message that this host receives.
     fn probe_message(&self, id: MessageId, found: &mut Sink<'_>) {
         let _ = (id, found);
     }
@@ -89,7 +89,7 @@ pub trait TwoSided: Sized + 'static {
         false
     }
 
-    /// [`TwoSided::route`], with what ports have written into the packet.
+    /// [`TwoSided::route_packet`], with what ports have written into the packet.
     fn route_stamped(machine: &mut Machine<Self>, now: Time, packet: &Packet, stamps: &Stamps) {
         let _ = stamps;
         Self::route_packet(machine, now, packet);
@@ -127,7 +127,7 @@ pub trait TwoSided: Sized + 'static {
         !machine.shared.control.is_empty() || machine.sender.is_ready()
     }
 
-    /// Notes an announced input: see [`Endpoint::anticipate`].
+    /// Notes an announced input: see [`Endpoint::prefetch_input`].
     #[inline]
     fn prefetch_input(machine: &Machine<Self>, packet: Option<&Packet>, ahead: Ahead) {
         let _ = (machine, packet, ahead);

@@ -207,7 +207,7 @@ def functions(module: str) -> tuple[Function, ...]:
 
 
 def fill(module: dict[str, Any]) -> list[str]:
-    """Put the functions of a module into its namespace; their names."""
+    """Put the functions of a module into its namespace, and return their names."""
     name = module["__name__"]
     made = {one.name: one.made(name) for one in functions(name.rpartition(".")[2])}
     module.update(made)

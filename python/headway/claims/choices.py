@@ -191,7 +191,7 @@ class Choices:
         return len(self.all)
 
     def about(self, scenario: str) -> tuple[Choice, ...]:
-        """Those that have a part in a scenario."""
+        """Choices whose scope includes a scenario."""
         return tuple(choice for choice in self.all if choice.in_scope(scenario))
 
     def reading(self, values: Mapping[str, Value]) -> Reading:

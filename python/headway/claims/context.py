@@ -21,15 +21,15 @@ class Context:
     transport: str | None = None
 
     def of(self, variant: str) -> Self:
-        """The same, for another variant."""
+        """A copy of this context for another variant."""
         return replace(self, variant=variant)
 
     def at(self, axes: Mapping[str, Any]) -> Self:
-        """The same, at these values of the axes."""
+        """A copy of this context at these values of the axes."""
         return replace(self, axes={**self.axes, **axes})
 
     def among(self, transport: str) -> Self:
-        """The same, over the flows of one of several transports."""
+        """A copy of this context over the flows of one of several transports."""
         return replace(self, transport=transport)
 
     def combinations(self) -> list[Self]:

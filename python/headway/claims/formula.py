@@ -31,7 +31,7 @@ WORDS = {BYTES: "bytes", SECONDS: "a time", RATE: "a rate", NUMBER: "a number"}
 
 
 class FormulaError(Exception):
-    """A text that is meant as a formula and is none."""
+    """A text that should be a formula but is not a valid one."""
 
 
 @dataclass(frozen=True)

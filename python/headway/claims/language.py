@@ -52,7 +52,7 @@ class Vocabulary:
     literal: Callable[[str], float]
 
     def names(self) -> set[str]:
-        """All of them."""
+        """Names of all functions, plain ones and forms."""
         return {*self.plain, *self.forms}
 
 

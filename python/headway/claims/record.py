@@ -43,7 +43,7 @@ def digest(claim: Claim, document: Mapping[str, Any], scale: str | None) -> str:
     it.
 
     `document` is the scenario's file. Its titles, its report, its other scales, and variants that the claim does not
-    name do not enter: a transport of one's own may stand beside those of a paper without unsettling its verdicts.
+    name do not enter: a user's transport may stand next to those of a paper without unsettling its verdicts.
     """
     expressions = [claim.measure, claim.holds, claim.direction]
     spelt_out = [e.spelt_out() if e else [] for e in expressions]

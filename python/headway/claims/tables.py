@@ -63,11 +63,11 @@ class TableReader:
         self.entry = entry
 
     def error(self, key: str, message: str, column: int | None = None) -> ClaimsError:
-        """A mistake at a key of it."""
+        """The error for a mistake at a key of this table."""
         return self._source.error(self._table, self._index, key, message, column)
 
     def fail(self, key: str, message: str) -> NoReturn:
-        """Refuse it."""
+        """Raise the error for a mistake at a key of this table."""
         raise self.error(key, message)
 
     def check_keys(self, required: Types, optional: Types) -> None:

@@ -49,7 +49,7 @@ class RealRuns:
     otherwise: str | None = None
 
     def judged(self, claims: Sequence[Claim]) -> list[Claim]:
-        """Those of a figure's claims that it measures, with their records on real packets."""
+        """The claims of a figure that are measured on real packets, with their records there."""
         measured = [claim for claim in claims if not self.only or claim.id in self.only]
         if self.otherwise is None:
             return measured
@@ -72,7 +72,7 @@ def load_real_runs(path: Path) -> Mapping[str, RealRuns]:
 
 @lru_cache(maxsize=32)
 def _tables(path: Path, text: str) -> Mapping[str, RealRuns]:
-    """The same for a text that was read, which is parsed once and not for each claim that asks."""
+    """The tables of a ledger whose text was read: parsed once, not for each claim that asks."""
     document, source = read_document(path, text)
     tables = document.get(TABLE, [])
     claims = load_ledger(path) if tables else []

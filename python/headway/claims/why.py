@@ -17,7 +17,7 @@ COMPLETE = (Verdict.PENDING, CONTRADICTS, CANNOT)
 
 
 def why(claim: ListedClaim, verdict: str | None = None, reason: str | None = None) -> str:
-    """A cause, the reading under which the claim comes out, and the page about it; empty if it is reproduced.
+    """A cause, the reading under which the claim is reproduced, and the page about it; empty if it is reproduced.
 
     `verdict` and `reason` are those of runs that were made just now, else those on record.
     """

@@ -74,7 +74,7 @@ class Causes(Jsonable):
     notes: tuple[str, ...] = ()
 
     def row(self, variant: str, of: str = TAIL) -> Shares:
-        """That of a variant, at the first place where it is there."""
+        """The shares of a variant, from the first place that has them."""
         for row in self.rows:
             if (row.variant, row.of) == (variant, of):
                 return row

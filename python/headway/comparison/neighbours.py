@@ -1,4 +1,4 @@
-"""The flows that take the most unlike the reference, and the flows on their links meanwhile."""
+"""The flows whose times differ most from the reference, and the flows that used their links at the same time."""
 
 from __future__ import annotations
 

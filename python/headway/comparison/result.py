@@ -94,7 +94,7 @@ class Comparison(Jsonable):
 
     @cached_property
     def bands(self) -> tuple[Band, ...]:
-        """The same by size of the flows."""
+        """Numbers of the pairs by size of the flows; empty if flows are not paired."""
         if any(p.way == "none" for p in self.pairs):
             return ()
         sizes = [

@@ -31,7 +31,7 @@ def _noted(sample: Sample) -> bool:
 
 
 def until_sender(sample: Sample) -> Sample:
-    """The same until the sender knows: as the run noted, or else with the way of a control packet back."""
+    """A copy whose times end when the sender knows: as the run noted it, or else with a control packet's way back added."""
     import polars
 
     if _noted(sample):

@@ -35,25 +35,25 @@ class Bound(float):
         return NAMES[self.sign]
 
     def __add__(self, other: float) -> float:
-        """A sum is known as far as both are."""
+        """The sum is bounded from the side from which both terms are."""
         return bounded(float(self) + float(other), joined((self, other)))
 
     __radd__ = __add__
 
     def __neg__(self) -> float:
-        """The other way round."""
+        """The negated number: a bound from below becomes one from above."""
         return bounded(-float(self), -self.sign)
 
     def __sub__(self, other: float) -> float:
-        """A sum with what is taken off the other way round."""
+        """The difference, as a sum with the negated number."""
         return self + (-other)
 
     def __rsub__(self, other: float) -> float:
-        """The same from the other side."""
+        """The difference where this number is subtracted."""
         return (-self) + other
 
     def __mul__(self, other: float) -> float:
-        """A product of numbers that are not negative; of one that is, the other way round."""
+        """The product; a negative number turns a bound from below into one from above."""
         low = float(self) < 0 or float(other) < 0
         if isinstance(other, Bound):
             return Bound(float(self) * float(other), 0 if low else (joined((self, other)) or 0))
@@ -62,16 +62,16 @@ class Bound(float):
     __rmul__ = __mul__
 
     def __truediv__(self, other: float) -> float:
-        """A product with what is divided by the other way round."""
+        """The quotient, as a product with the inverse."""
         return self * inverse(other)
 
     def __rtruediv__(self, other: float) -> float:
-        """The same from the other side."""
+        """The quotient where this number divides."""
         return inverse(self) * other
 
 
 def inverse(value: float) -> float:
-    """One over a number; over at least so much it is at most that."""
+    """One over a number: a bound from below becomes one from above."""
     if isinstance(value, Bound):
         return Bound(1.0 / float(value), -value.sign)
     return 1.0 / value

@@ -61,7 +61,7 @@ class TriedValue(Jsonable):
 
 @dataclass(frozen=True)
 class RegionFound(Jsonable):
-    """Part of one range where a claim comes out, with the other choices as in `others`."""
+    """Part of one range where a claim is reproduced, with the other choices as in `others`."""
 
     choice: str
     unit: str

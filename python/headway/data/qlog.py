@@ -95,7 +95,7 @@ def is_trace(path: Path) -> bool:
 
 
 def read_trace(path: Path) -> Trace:
-    """The trace in a file. Raises `ResultsError`, which names the line, for a file that is none."""
+    """The trace in a file. Raises `ResultsError`, which names the line, for a file that is not a trace."""
     try:
         text = read_text(path)
     except FileNotFoundError as error:

@@ -36,7 +36,7 @@ class Run:
     def __init__(self, directory: Path | None, result: RunResult | None = None, *, reused: bool = False) -> None:
         self.directory = directory
         self.reused = reused  # taken from the store, not run now
-        self.note = ""  # what went wrong beside the run
+        self.note = ""  # what went wrong outside the run itself
         self._result = result
 
     @cached_property
@@ -249,7 +249,7 @@ class RunPart(Run):
 
     @property
     def transports(self) -> tuple[str, ...]:
-        """It has one."""
+        """Names of several transports; none, because this part of a run has a single one."""
         return ()
 
     @cached_property
@@ -265,7 +265,7 @@ class RunPart(Run):
 
 
 def read(directory: str | Path) -> Run:
-    """The run in `directory`; raises `ResultsError` if it is not there or a file of it is damaged."""
+    """The run in `directory`; raises `ResultsError` if it does not exist or a file in it is damaged."""
     path = Path(directory)
     if not path.is_dir():
         raise no_results(path)

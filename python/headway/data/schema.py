@@ -9,7 +9,7 @@ from functools import cache
 
 from headway import _headway
 
-# Quantities that are not numbers: names, and those with parts of their own.
+# Quantities that are not numbers: names, and lists whose entries are objects.
 NO_NUMBERS = frozenset({"text", "list"})
 
 

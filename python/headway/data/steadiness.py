@@ -48,7 +48,7 @@ class Rise:
 
 
 def rise(summaries: Sequence[Mapping[str, Any]]) -> Rise | None:
-    """That of runs that differ in their seeds alone; None without numbers of both halves."""
+    """Rise over runs that differ only in their seeds; None without numbers of both halves."""
     halves = [(one.get("slowdown_mean_early"), one.get("slowdown_mean_late")) for one in summaries]
     found: Estimate | None = over_seeds([math.log(late / early) if early and late else None for early, late in halves])
     if found is None:
@@ -102,7 +102,7 @@ def _share(summaries: Sequence[Mapping[str, Any]]) -> float:
 
 
 def _which(worst: str, count: int, of: int) -> str:
-    """Run that a sentence is about; empty if there is only one."""
+    """Start of a sentence about some runs: the worst of them, and how many more; empty if there is only one run."""
     if of == 1:
         return ""
     return f"{worst}{f' and {count - 1} more' if count > 1 else ''}: "

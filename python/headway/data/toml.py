@@ -32,7 +32,7 @@ class Entry:
 
 
 class Document:
-    """A TOML text and the name that messages call it by; raises `ScenarioError` for a text that is none."""
+    """A TOML text and the name that messages call it by; raises `ScenarioError` for a text that is not TOML."""
 
     def __init__(self, name: str, text: str) -> None:
         self.name = name

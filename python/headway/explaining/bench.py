@@ -46,7 +46,7 @@ class Outcome:
 
     @property
     def reproduced(self) -> bool:
-        """True if the claim comes out."""
+        """True if the claim is reproduced."""
         return self.verdict is Verdict.REPRODUCED
 
     @property

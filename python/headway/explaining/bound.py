@@ -61,7 +61,7 @@ class IdealRun(Run):
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """That of the run."""
+        """Manifest of the run."""
         return self._run.manifest
 
     @cached_property

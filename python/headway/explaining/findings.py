@@ -71,7 +71,7 @@ class Findings:
         return sorted(found.items())
 
     def smallest(self, claim: str) -> Reading | None:
-        """The reading that takes the fewest and most natural changes of those under which a claim comes out."""
+        """The reading that takes the fewest and most natural changes of those under which a claim is reproduced."""
         fit = [r for r in self.bench.readings() if (o := self.bench.outcome(claim, r)) is not None and o.reproduced]
         return min(fit, key=self._cost, default=None)
 
@@ -181,7 +181,7 @@ class Findings:
         return self.bench.choices.reading({name: value for name, value in reading.values if name not in names})
 
     def _untried(self, readings: Iterable[Reading], wanted: Container[str]) -> dict[str, Reading]:
-        """Those of these readings that make sense and were neither tried nor are wanted already, by key."""
+        """Readings that make sense, and are neither tried nor wanted already, by key."""
         known = self.bench.tried
         return {r.key: r for r in readings if r.key not in known and r.key not in wanted and not self._conflict(r)}
 

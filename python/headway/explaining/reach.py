@@ -48,7 +48,7 @@ class _Runs:
         self._known: dict[tuple[str, str], frozenset[str]] = {}
 
     def of(self, claim: Claim) -> frozenset[str]:
-        """Those of the points that a claim may look at."""
+        """Transports of the points that a claim may read."""
         figure = self._figure
         if figure is None:
             return frozenset()

@@ -155,7 +155,7 @@ class _Keeper:
 
 
 def _comes_out(entry: Mapping[str, Any]) -> bool:
-    """True if a claim comes out in whole figures, as stated or under the reading: that refutes any proof."""
+    """True if a claim is reproduced in whole figures, as stated or under the reading: that refutes any proof."""
     return Verdict.REPRODUCED in (entry.get("verdict"), entry.get("stated"))
 
 
@@ -202,7 +202,7 @@ def digest(claim: Claim, file: ScenarioFile, entry: Mapping[str, Any]) -> str:
 def listed(claims: Sequence[Claim], scenarios: Mapping[str, ScenarioFile]) -> list[ListedClaim]:
     """For each claim its facts, its verdict on record, and the verdict under its reading.
 
-    A claim that does not come out and that cannot, because the paper contradicts itself or because no transport could
+    A claim that is not reproduced and cannot be, because the paper contradicts itself or because no transport could
     show it on these flows, has a verdict that says so; `judged` keeps what the runs alone gave.
     """
     against = cache(load_contradictions)
@@ -295,7 +295,7 @@ def _under(claim: Claim, file: ScenarioFile | None, entry: Mapping[str, Any] | N
         return UnderReading()
     if entry.get("digest") != digest(claim, file, entry):
         return UnderReading(text=OUTDATED, word=OUTDATED)
-    # A claim that no run can judge comes out under no reading, nor does it not.
+    # No run can judge a pending claim, so its reading neither reproduces it nor fails to.
     judged = entry.get("verdict") != Verdict.PENDING.value
     return UnderReading(
         verdict=entry.get("verdict"),

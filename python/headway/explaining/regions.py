@@ -20,7 +20,7 @@ Along = Sequence[tuple[float, Mapping[str, Outcome]]]
 
 @dataclass(frozen=True)
 class Region:
-    """Regions of a choice's range in which a claim comes out, with the other choices as in `others`.
+    """Regions of a choice's range in which a claim is reproduced, with the other choices as in `others`.
 
     `holds` are stretches of values under which it comes out, `tried` are all that were tried with what came out, and
     `whatever` names choices that make no difference to that.
@@ -43,7 +43,7 @@ class Region:
 
 
 def regions_of(search: Search, claim: Claim, smallest: Reading | None) -> list[Region]:
-    """Regions of each range in which the claim comes out: from its own smallest reading, and from the best reading
+    """Regions of each range in which the claim is reproduced: from its own smallest reading, and from the best reading
     of all."""
     found: list[Region] = []
     for place in dict.fromkeys(one for one in (smallest, search.found.best, AS_WRITTEN) if one is not None):
@@ -57,7 +57,7 @@ def regions_of(search: Search, claim: Claim, smallest: Reading | None) -> list[R
 
 
 def _region(search: Search, claim: Claim, choice: Choice, place: Reading) -> Region | None:
-    """Region of one range in which a claim comes out, with all else as in a reading; None if it is not known to."""
+    """Region of one range in which a claim is reproduced, with all else as in a reading; None if it is not known to."""
     choices = search.bench.choices
     along = search.along(choice, place)
     holds = stretches(along, claim.id)
@@ -77,7 +77,7 @@ def _region(search: Search, claim: Claim, choice: Choice, place: Reading) -> Reg
 
 
 def stretches(along: Along, claim: str) -> list[tuple[float, float]]:
-    """The stretches of tried values over which a claim comes out, each with its first and its last value."""
+    """The stretches of tried values over which a claim is reproduced, each with its first and its last value."""
     found: list[tuple[float, float]] = []
     inside = False
     for value, outcomes in along:

@@ -184,7 +184,7 @@ class Search(Findings):
         return len(new)
 
     def _spared(self, claim: str, reading: Reading) -> list[str]:
-        """The changes each of which a claim comes out without."""
+        """The changes that a claim does not need, each taken alone, to be reproduced."""
         without = {name: self.bench.outcome(claim, self._without(reading, [name])) for name, _ in reading.values}
         return [name for name, outcome in without.items() if outcome is not None and outcome.reproduced]
 
@@ -215,7 +215,7 @@ class Search(Findings):
                 self._step(f"along {choice.id}", [self._with(reading, choice, value) for value in middles])
 
     def _unsettled(self, choice: Choice, reading: Reading) -> list[float]:
-        """Values of a range halfway between two between which a claim turns."""
+        """Values to try next: the middle of each pair of neighbouring tried values between which a claim's verdict turns."""
         assert choice.span is not None
         known = self.along(choice, reading)
         claims = [claim for claim in self.bench.claims if claim.id not in self.found.closed]
@@ -228,7 +228,7 @@ class Search(Findings):
 
 
 def _turns(claim: Claim, below: Outcome | None, above: Outcome | None) -> bool:
-    """True if a claim comes out at one of two values and not at the other, or passes the published value in between."""
+    """True if a claim is reproduced at one of two values and not at the other, or passes the published value in between."""
     if below is None or above is None:
         return False
     if below.reproduced or above.reproduced:

@@ -63,7 +63,7 @@ def stacked(name: str, parts: Mapping[str, float], *, start: float = 0.0, more: 
 
 
 def shares(name: str, parts: Mapping[str, float], more: Sequence[str]) -> BarRow:
-    """The same as shares of their sum."""
+    """A row with a bar for each cause, one behind the other; its values as shares of their sum."""
     row, whole = stacked(name, parts, more=more), sum(parts.values()) or 1.0
     return BarRow(name, tuple(Bar(bar.key, bar.start / whole, bar.end / whole) for bar in row.bars), row.detail)
 

@@ -62,7 +62,7 @@ class Chosen:
         return sample.mean() if self.part == "mean" else sample.largest()
 
     def _flows(self, flows: polars.DataFrame) -> polars.DataFrame:
-        """Those that are meant."""
+        """The flows that this number is of."""
         import polars
 
         if not self.group:

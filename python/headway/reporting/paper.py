@@ -112,7 +112,7 @@ def paper_style(look: Look | None = None, settings: Mapping[str, Any] | None = N
 
 
 def _use(look: Look) -> None:
-    """Set the styles and fonts of a look; raises `HeadwayError` for a style or a setting that there is not."""
+    """Set the styles and fonts of a look; raises `HeadwayError` for an unknown style or setting."""
     if isinstance(look.style, Mapping):
         own: Any = dict(look.style)
         try:

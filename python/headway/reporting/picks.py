@@ -92,7 +92,7 @@ def _flows(point: Point) -> int:
 
 
 def unread(study: Study) -> str:
-    """A sentence for a figure whose other choices are not there."""
+    """A sentence for a figure whose other choices do not exist."""
     if readable(study) or len(study.points) <= len(study.variants) * len(study.facets):
         return ""
     return " The selectors do not change this figure: its runs have too many flows to put all of them into a page."

@@ -49,7 +49,7 @@ class SitePaper:
 
     @property
     def rows(self) -> tuple[ClaimRow, ...]:
-        """All of its claims."""
+        """Claims of all figures of the paper."""
         return tuple(row for figure in self.figures for row in figure.rows)
 
     @property

@@ -260,7 +260,7 @@ class Table:
     runs: tuple[int, ...] = ()  # number of the run of each row, where rows are runs
 
     def of(self, columns: Sequence[int], table_id: str, title: str) -> Table:
-        """The same rows with these columns."""
+        """A table of the same rows, reduced to these columns."""
         rows = tuple(tuple(row[i] for i in columns) for row in self.rows)
         sort = tuple(tuple(row[i] for i in columns) for row in self.sort)
         head = tuple(self.head[i] for i in columns)

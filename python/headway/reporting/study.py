@@ -83,7 +83,7 @@ class Study:
 
     @cached_property
     def split(self) -> Study:
-        """The same with a variant for each transport of the runs that have several; itself where none has."""
+        """A study with a variant for each transport of runs that have several; this study if no run has several."""
         if not self.is_mixed:
             return self
         points = tuple(part for point in self.points for part in point.parts or (point,))

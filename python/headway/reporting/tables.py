@@ -209,7 +209,7 @@ def _lacking(missing: Sequence[str]) -> list[str]:
 
 
 def _summaries(study: Study) -> dict[str, list[Mapping[str, Any]]]:
-    """Those of runs that differ in their seeds alone, by their names."""
+    """Summaries of runs that differ only in their seeds, by the name of such a group."""
     return {_called(own[0]): [point.summary for point in own] for own in by_place(study.points)}
 
 

@@ -74,7 +74,7 @@ class Reproductions(Jsonable):
 
     @property
     def claims(self) -> tuple[JudgedClaim, ...]:
-        """Those of all figures."""
+        """Claims of all figures."""
         return tuple(claim for figure in self.figures for claim in figure.claims)
 
     def document(self) -> Any:  # noqa: ANN401  (what JSON holds)

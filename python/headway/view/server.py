@@ -130,7 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(body=True)
 
     def do_HEAD(self) -> None:
-        """The same without the text."""
+        """The head of the answer that GET would give."""
         self._answer(body=False)
 
     def _answer(self, *, body: bool) -> None:
@@ -203,7 +203,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(data)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Ignore requests of one's own browser."""
+        """Print nothing: every request comes from the user's own browser."""
 
 
 def cut_off(connection: socket) -> None:

@@ -35,11 +35,11 @@ def pages(results: Path) -> dict[str, Page]:
 
 @pytest.fixture
 def single(results: Path, tmp_path: Path) -> Path:
-    """A run directory of one's own, to damage."""
+    """A copy of a run directory, for a test to damage."""
     return Path(shutil.copytree(results / "single", tmp_path / "run", ignore=MADE))
 
 
 @pytest.fixture
 def parking(results: Path, tmp_path: Path) -> Path:
-    """A reproduce directory of one's own, to damage."""
+    """A copy of a reproduce directory, for a test to damage."""
     return Path(shutil.copytree(results / "parking", tmp_path / "parking", ignore=MADE))

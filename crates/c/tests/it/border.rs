@@ -295,7 +295,7 @@ fn a_run_that_reaches_its_stop_says_so() {
 
 #[test]
 fn a_run_without_a_stop_goes_on_for_as_long_as_it_is_asked_to() {
-    // In picoseconds. A run without a stop is first looked at after 100 s (decision 120); these times lie
+    // In picoseconds. A run without a stop is first checked after 100 s (decision 120); these times lie
     // beyond.
     let second = 1_000_000_000_000;
     let mut seen = Seen { run: opened_run(), calls: Vec::new() };

@@ -1,7 +1,7 @@
 //! The time of the machine, which is behind the endpoint's while deadlines are made up for.
 //!
 //! Transports that pace (pulls, tokens, credits, packets at a rate) arm one deadline after the other, each counted from
-//! the one before. A thread wakes up some microseconds late, or much later; a machine that gets the late time counts
+//! the one before. A thread wakes up a few microseconds late, or much later; a machine that gets the late time counts
 //! from it, and loses as much of its rate with every step: at 100 Gb/s a full packet takes 0.12 us, and a wake-up 5. So
 //! every deadline that was missed is answered at its own time, one after the other, and packets are pulled in between: the
 //! machine does at once all that it would have done in time. This is to deadlines what [`crate::nic`] is to departures.

@@ -123,7 +123,7 @@ impl Answers {
 }
 
 impl Core {
-    /// A datagram that should be a handshake.
+    /// Handles a datagram that should be a handshake.
     pub(super) fn receive_handshake(&mut self, now: Time, from: SocketAddr, datagram: &[u8]) {
         let Some(said) = Handshake::parse(datagram) else {
             return self.counters.one(Count::dropped_malformed);
@@ -283,9 +283,9 @@ impl Core {
         peer.phase = Phase::Confirm;
         // The confirmation is another question, whose waits begin at the shortest again.
         peer.attempts = 0;
-        // Before `greet`, which notes the departure of the confirmation in the same place.
+        // Before `send_greeting`, which notes the departure of the confirmation in the same place.
         self.greeting_answered(now, key);
-        // The confirmation has to show the peer's cookie, so it is stored before `greet` sends one.
+        // The confirmation has to show the peer's cookie, so it is stored before `send_greeting` sends one.
         self.store_identity(key, welcome);
         self.send_greeting(now, key);
         true

@@ -77,7 +77,7 @@ pub(super) struct Arriving<'a> {
 }
 
 impl Core {
-    /// A datagram that should be a packet.
+    /// Handles a datagram that should be a packet.
     pub(super) fn receive_packet(
         &mut self,
         now: Time,

@@ -484,8 +484,8 @@ impl Core {
             };
             // Asked for at once, while the echo still belongs to the packet that was just pulled.
             let echo = if self.envelope.is_stamped() { self.machine.poll_echo() } else { None };
-            // Charged to the link even if `emit` drops the packet below, as it does for a message that has
-            // failed alone.
+            // Charged to the link even if `write_datagram` drops the packet below, as it does for a message that
+            // has failed alone.
             self.nic.transmit_packet(now, &mut packet);
             self.drain_events(now, None);
             if let Some(transmit) = self.write_datagram(now, &packet, &echo.unwrap_or_default(), buffer) {

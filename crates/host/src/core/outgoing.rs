@@ -215,7 +215,7 @@ impl Core {
         };
         if let Some(error) = failure {
             if let Some(peer) = self.peers.get_mut(key) {
-                // Before `discard`, so that a free place of the slab is not left in the queue.
+                // Before `discard_message`, so that a free place of the slab is not left in the queue.
                 peer.waiting.retain(|&other| other != place);
             }
             self.discard_message(now, place, error);
@@ -274,7 +274,7 @@ impl Core {
         self.drain_events(now, None);
     }
 
-    /// The machine is done with a message.
+    /// Ends a message that the machine is done with.
     pub(super) fn end_message(&mut self, now: Time, tag: u32, outcome: Result<(), SendError>) {
         // First, because it reads the entry that is removed next.
         self.end_turn(tag as usize);

@@ -115,11 +115,11 @@ pub(super) struct Slot {
 
 /// Next step for a path.
 pub(super) enum Care {
-    /// Nothing before its time.
+    /// Nothing to do before the slot's `due` time.
     Wait,
-    /// A challenge of so many bytes leaves.
+    /// Send a challenge of so many bytes.
     Challenge(u16),
-    /// It has died.
+    /// The path has died.
     Died,
     /// Long datagrams do not arrive any more.
     Narrowed,
@@ -131,7 +131,7 @@ pub(super) enum Care {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum News {
     None,
-    /// It carries packets from now on, for the first time or again.
+    /// The path carries packets from now on, for the first time or again.
     Opened,
 }
 
@@ -306,7 +306,7 @@ impl Slot {
         length(self)
     }
 
-    /// A challenge leaves.
+    /// Notes that a challenge leaves.
     pub(super) fn note_challenge(&mut self, now: Time, number: u64, bytes: u16, aim: Aim) {
         // The oldest has waited longest, and its answer is the least likely to come.
         if self.asked.len() == MOST_ASKED {
@@ -467,7 +467,7 @@ impl Paths {
         self.their_number > 0
     }
 
-    /// The number of a path; `None` of a pair of addresses that is none.
+    /// The number of a path; `None` for a pair of addresses that is not a path.
     pub(super) fn number_of(&self, local: u8, remote: SocketAddr) -> Option<usize> {
         self.slots.iter().position(|slot| slot.has_ends(local, remote))
     }

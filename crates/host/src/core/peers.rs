@@ -379,7 +379,7 @@ impl Core {
         }
     }
 
-    /// Gives a peer up as [`Core::forget`] does, but for the messages to it that wait: they start again.
+    /// Gives a peer up as [`Core::forget_peer`] does, but for the messages to it that wait: they start again.
     pub(super) fn renew_peer(&mut self, now: Time, key: PeerKey, reason: SendError) {
         let Some(address) = self.peers.get(key).map(|peer| peer.address) else { return };
         self.epoch = self.epoch.wrapping_add(1).max(1);
@@ -387,7 +387,7 @@ impl Core {
         if waiting.is_empty() {
             return;
         }
-        // The machine's number of the place may be given again now: `dismiss` has made it forget the peer.
+        // The machine's number of the place may be given again now: `remove_peer` has made it forget the peer.
         if let Some(fresh) = self.add_peer(now, address) {
             self.rehome_all(now, fresh, waiting);
             self.send_greeting(now, fresh);
@@ -400,7 +400,7 @@ impl Core {
     fn rehome_all(&mut self, now: Time, key: PeerKey, waiting: VecDeque<usize>) {
         let Some(peer) = self.peers.get_mut(key) else { return };
         let memory = Arc::clone(&peer.memory);
-        // All at once, and in order; `rehome` takes out those that fail.
+        // All at once, and in order; `move_to_incarnation` takes out those that fail.
         peer.waiting.clone_from(&waiting);
         self.watch_silence(now, key);
         for place in waiting {
@@ -431,7 +431,7 @@ impl Core {
 
     /// Takes a peer out of the table and the machine; returns the messages that had not begun.
     fn remove_peer(&mut self, now: Time, key: PeerKey, reason: SendError) -> VecDeque<usize> {
-        // Read by `drain` for the messages that the machine now gives up.
+        // Read by `drain_events` for the messages that the machine now gives up.
         self.failing = Some(reason);
         self.machine.forget_peer(self.clock.input_time(now), key.host_id());
         self.nic.note_input(now);

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 
 /// Measurements in a row when two endpoints have met.
 pub(super) const AT_FIRST: u32 = 8;
-/// Round trips that are looked at together, the last ones.
+/// Number of the last round trips from which an estimate is made.
 const IN_A_ROW: usize = 8;
-/// Position of the one that counts: the second shortest. One alone may be a lucky one, of threads that happened to be
-/// awake; and of eight that met a queue now and then, two have not.
+/// Position of the estimate among them, sorted: the second shortest. The shortest may be luck, of threads that happened to
+/// be awake; and where round trips meet a queue now and then, two of eight have not.
 const COUNTS: usize = 1;
 /// Interval between later ones, and after one that was not answered.
 const PAUSE: Time = Time::ms(100);

@@ -35,7 +35,7 @@ impl Core {
         peer.waiting.iter().take(most).position(|place| !waits(place))
     }
 
-    /// A message begins.
+    /// Gives a turn to a message that begins.
     pub(super) fn take_turn(&mut self, now: Time, key: PeerKey, place: usize) {
         let Some(bytes) =
             self.outgoing.get(place).filter(|out| self.takes_turns(out)).map(Outgoing::message_bytes)

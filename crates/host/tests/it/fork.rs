@@ -30,7 +30,7 @@ fn in_a_child(work: impl FnOnce()) {
     if child == 0 {
         // A panic must not unwind into the test harness, whose other threads do not exist in the child.
         let done = catch_unwind(AssertUnwindSafe(work));
-        // SAFETY: ends this process.
+        // SAFETY: takes no pointers, and does not return.
         // `_exit` runs none of the parent's exit handlers and flushes none of its buffers a second time.
         unsafe { libc::_exit(i32::from(done.is_err())) };
     }

@@ -328,7 +328,7 @@ proptest! {
         }
     }
 
-    /// The same while keys change: each tries another key first.
+    /// Two hosts call each other at once while keys change: each tries another key first.
     #[test]
     fn both_may_call_at_once_with_different_keys(apart in 0u64..120, faults in any_faults(), swap: bool, seed: u64) {
         let mut world = with_different_keys(faults, seed);
@@ -403,7 +403,7 @@ proptest! {
         prop_assert!(total_count(&world, Count::keys_renewed) >= 2, "{:?}", total_count(&world, Count::keys_renewed));
     }
 
-    /// The same on a wire that loses, and with delays longer than keys are kept for: what is dropped is sent again.
+    /// Messages arrive while keys change, on a wire that loses and delays for longer than keys are kept: drops are sent again.
     #[test]
     fn messages_arrive_over_renewals_on_a_bad_wire(
         faults in any_faults(), seed: u64, datagrams in 1u32..60, late_us in 1u64..5000,

@@ -2,7 +2,7 @@
 //!
 //! The kernel's window is of whole packets, with credit towards the next one; the lab's is a real number. The
 //! controllers of the lab are therefore asked twice: with a window of whole packets, which must be equal to the
-//! kernel's after every step, and as they are: by how much that may differ is what [`Compared::check`] says.
+//! kernel's after every step, and as they are: by how much that may differ is what [`Compared::check_totals`] says.
 
 use crate::host;
 use crate::sequences::{Action, PAYLOAD, Sequence, Step, random_sequence, sequence_text, without_marks};
@@ -162,7 +162,7 @@ fn step_ack(step: &Step) -> Ack<'static> {
     }
 }
 
-/// Parameters of a controller: the same for lab and kernel, but for what only the lab has.
+/// A controller's parameters that lab and kernel share; those that only the lab has keep their defaults.
 fn shared_params<P: Params>(sets: &[(&str, ParamValue)]) -> P {
     let mut params = P::default();
     for (name, value) in sets {
@@ -247,7 +247,7 @@ impl Compared {
     }
 
     /// That something happened in them, and how far the lab's real window went from the kernel's: a whole window
-    /// takes W acknowledgements for a packet more, a real one W + 1/2, and a loss leaves half of a fraction.
+    /// takes W acknowledgements for one more packet, a real one W + 1/2, and a loss leaves half of a fraction.
     /// There are `changes` in 250 connections.
     fn check_totals(&self, farthest: f64, changes: usize) {
         assert!(self.packets < farthest, "{self:?}");

@@ -123,7 +123,7 @@ impl Trips {
     }
 }
 
-/// The same connection where nothing is marked.
+/// A copy of the connection in which nothing is marked.
 pub(crate) fn without_marks(mut sequence: Sequence) -> Sequence {
     for step in &mut sequence.steps {
         step.ece = false;

@@ -74,7 +74,7 @@ impl Format {
         FORMATS.iter().zip(NAMES).find(|(format, _)| **format == self).map_or("", |(_, name)| name)
     }
 
-    /// The name of the file of a rank, if that of rank 0 or of another is this one; `None` where a trace is one file.
+    /// Splits the name of one rank's file, from which those of other ranks follow; `None` if a trace is a single file.
     pub fn of_rank(self, name: &str) -> Option<Ranked> {
         if self != Format::Chakra {
             return None;

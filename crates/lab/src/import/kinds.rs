@@ -96,7 +96,7 @@ pub struct Content<'a> {
     rows: Vec<Vec<&'a str>>,
 }
 
-/// Rows that are looked at.
+/// Rows from which the kind of a file is recognised.
 const ROWS: usize = 4000;
 
 impl<'a> Content<'a> {

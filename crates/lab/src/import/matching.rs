@@ -68,7 +68,7 @@ pub fn matched(trace: &Trace) -> Result<Matched, ScenarioError> {
                 candidates.extend(left.drain(..));
             }
         }
-        // In the order of the trace: a map has none.
+        // Back in the order of the trace, which a map does not keep.
         candidates.sort_unstable();
         if candidates.len() < receives.len() {
             return Err(nobody(trace, receives[candidates.len()]));

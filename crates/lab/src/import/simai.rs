@@ -53,7 +53,7 @@ enum Group {
     Tensor,
     Data,
     Expert,
-    /// The same expert of different data.
+    /// Ranks that hold the same expert for different data.
     ExpertData,
 }
 

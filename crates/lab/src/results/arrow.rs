@@ -10,7 +10,7 @@ use bytes::Bytes;
 use std::sync::Arc;
 
 impl Table {
-    /// It as a record batch, which shares the values.
+    /// The table as a record batch, which shares the values.
     pub fn to_arrow(&self) -> Result<RecordBatch, ArrowError> {
         let columns = self.columns().iter().map(array).collect::<Result<_, _>>()?;
         RecordBatch::try_new(Arc::clone(self.schema()), columns)

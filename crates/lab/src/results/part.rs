@@ -26,7 +26,7 @@ pub struct Part<'a> {
     /// Times until senders knew, of the measured flows.
     pub(super) known: Sample,
     pub(super) warmup: Time,
-    /// That of the whole run.
+    /// Outcome of the whole run.
     pub(super) outcome: &'a Outcome,
     /// `None` if it is unknown: real switches do not count drops by transport.
     pub(super) drops: Option<u64>,

@@ -187,12 +187,12 @@ impl<T: Copy> Values<T> {
         &self.values
     }
 
-    /// That of a row; zero in a gap.
+    /// The number of a row; zero in a gap.
     pub fn value(&self, row: usize) -> T {
         self.values[row]
     }
 
-    /// That of a row, unless it is a gap.
+    /// The number of a row; `None` in a gap.
     pub fn get(&self, row: usize) -> Option<T> {
         is_valid(&self.valid, row).then(|| self.values[row])
     }
@@ -208,18 +208,18 @@ impl<T: Copy> Values<T> {
 pub struct Text {
     /// Start of each row's text, and the end of the last one.
     pub(super) offsets: Arc<Vec<i32>>,
-    /// That of all rows.
+    /// The text of all rows, one after another.
     pub(super) text: Arc<String>,
     pub(super) valid: Valid,
 }
 
 impl Text {
-    /// That of a row; empty in a gap.
+    /// The text of a row; empty in a gap.
     pub fn value(&self, row: usize) -> &str {
         &self.text[self.offsets[row] as usize..self.offsets[row + 1] as usize]
     }
 
-    /// That of a row, unless it is a gap.
+    /// The text of a row; `None` in a gap.
     pub fn get(&self, row: usize) -> Option<&str> {
         is_valid(&self.valid, row).then(|| self.value(row))
     }
@@ -235,7 +235,7 @@ pub trait Native: Copy + Default {
     /// A column of them.
     fn column(values: Values<Self>) -> Column;
 
-    /// Those of a column, if it is of this type.
+    /// The numbers of a column, if they are of this type.
     fn of(column: &Column) -> Option<&Values<Self>>;
 }
 

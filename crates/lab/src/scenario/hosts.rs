@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json};
 /// Packets from which on a flow lives long enough to lock others out.
 const LONG: u64 = 1000;
 
-/// Flows at most of an entry that is looked at.
+/// Entries with more flows than this are not checked.
 const LOOKED_AT: f64 = 10_000.0;
 
 /// Bytes at most of a burst: twice what Linux hands to an interface at once.

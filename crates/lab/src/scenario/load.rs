@@ -73,7 +73,7 @@ impl Request {
         }
     }
 
-    /// The same with transports that are in no registry; an error if one has the name of one that is.
+    /// Adds transports that are in no registry; an error if the name of one is taken.
     pub fn with_foreign(self, foreign: Vec<Foreign>) -> Result<Request, ScenarioError> {
         for (place, one) in foreign.iter().enumerate() {
             let taken = headway_transport::registry::NAMES.contains(&one.name.as_str())
@@ -98,7 +98,7 @@ impl Request {
         self.load_with(&[])
     }
 
-    /// The same with further overrides, which come last.
+    /// Reads and checks everything, with further overrides after the request's own.
     pub(crate) fn load_with(&self, further: &[Override]) -> Result<Scenario, ScenarioError> {
         let (mut root, at) = self.document()?;
         // From the text, before anything changes it.
@@ -109,7 +109,7 @@ impl Request {
         Ok(Scenario { written_scales: written, ..scenario })
     }
 
-    /// The same for a point of `whole`, whose text and scale this has, too.
+    /// Reads and checks a point of `whole`, whose text and scale this has, too.
     ///
     /// Variants and the values of swept keys are read once, with the whole: a point costs the same however many there are.
     pub(crate) fn load_point(
@@ -179,7 +179,7 @@ impl Request {
         Ok(root)
     }
 
-    /// The same without keys that only sweeps read.
+    /// The tree as it is read at a point, without keys that only sweeps read.
     pub(super) fn tree_of_point(
         &self,
         sets: &[Override],
@@ -192,7 +192,7 @@ impl Request {
         Ok(root)
     }
 
-    /// The same with further overrides, which come last.
+    /// A request with further overrides after those of this one.
     pub(crate) fn with_sets(&self, further: &[String]) -> Request {
         let further = further.iter().map(|set| set.as_str().into());
         // `base` stays, which holds the tree before any override.

@@ -181,7 +181,7 @@ impl Scenario {
         })
     }
 
-    /// The same with further overrides (`key=value`), which come last: one of its points.
+    /// Reads the scenario again with further overrides (`key=value`) after its own, as for one of its points.
     pub fn with_sets(&self, further: &[String]) -> Result<Scenario, ScenarioError> {
         let request = self.request.with_sets(further);
         if further.iter().any(|set| load::is_of_sweep(set)) {

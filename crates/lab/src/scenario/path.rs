@@ -6,7 +6,7 @@ use headway_network::{FlowSpec, Ideals, Network};
 use headway_units::{Rate, Time};
 use rustc_hash::FxHashSet;
 
-/// Pairs of hosts that are looked at; where there are more, they are alike.
+/// Most pairs of hosts that are compared; where there are more, they are alike.
 const LOOKED_AT: usize = 10_000;
 
 /// Properties of the longest path for a flow, when no other packet is there.

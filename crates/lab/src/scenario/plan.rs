@@ -57,7 +57,7 @@ pub enum Seeds {
         /// Number of seeds.
         count: u64,
     },
-    /// Those that are written.
+    /// The seeds that the scenario lists.
     Listed(Arc<[u64]>),
 }
 
@@ -383,7 +383,7 @@ impl Plan {
         Point { label, variant: name.into(), axes, seed, overrides }
     }
 
-    /// The same for a scenario with another seed.
+    /// The plan for a scenario with another seed.
     pub(super) fn seeded(&self, seed: u64) -> Plan {
         let seeds = match &self.seeds {
             Seeds::Counted { count, .. } => Seeds::Counted { first: seed, count: *count },

@@ -57,7 +57,7 @@ impl Setup {
         self.run_length_in(&Network::build(&self.topology.spec, &self.fabric).ok()?)
     }
 
-    /// The same in the network that it has.
+    /// As [`Setup::run_length`], in a network that is built already.
     pub(crate) fn run_length_in(&self, network: &Network) -> Option<RunLength> {
         let hosts = self.topology.hosts;
         let (entries, random): (Vec<_>, Vec<RandomArrivals<'_>>) =

@@ -31,7 +31,7 @@ pub(super) fn tune(
             |traffic: &Traffic| registry::tune_params(&transport.name, &transport.params, traffic)?.ok();
         let Some(params) = tuned(&traffic) else { continue };
         let mut apart: Vec<(Vec<u32>, Params)> = Vec::new();
-        // Networks that are alike, such as nodes, are looked at once.
+        // Networks that are alike, such as nodes, are tuned once.
         let mut known: Vec<(Path, Rate, Option<Params>)> = Vec::new();
         for part in if network.owners().are_alike() { Vec::new() } else { network.parts() } {
             // A part of one interface has no path.

@@ -109,7 +109,7 @@ pub(crate) fn links_json(links: &LinkChoice) -> Json {
     }
 }
 
-/// Refuses a link that is not there; `written` is how `item` names it.
+/// Refuses a link that does not exist; `written` is how `item` names it.
 pub(crate) fn check_link(
     item: &Item<'_>,
     written: &str,

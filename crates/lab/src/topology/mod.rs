@@ -77,7 +77,7 @@ impl Topology {
         self.pieces.as_ref().is_none_or(share)
     }
 
-    /// Refuses a host that is not there.
+    /// Refuses a host that does not exist.
     pub fn check_host(&self, host: u64) -> Result<u32, Problem> {
         match u32::try_from(host) {
             Ok(h) if h < self.hosts => Ok(h),
@@ -186,7 +186,7 @@ struct Keys<'a, 'b> {
     folder: &'a Path,
     values: Values,
     resolved: Map<String, Json>,
-    /// Those that say most about the size, with their values.
+    /// Keys that say most about the size of the topology, with their values.
     sizes: Vec<(u32, Named)>,
     /// Hosts of the file's nodes: see [`Topology`].
     nodes: Option<Vec<Option<u32>>>,

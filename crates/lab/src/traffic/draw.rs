@@ -11,7 +11,7 @@ pub trait RandomSource {
     fn share(&mut self) -> f64;
     /// Any order of magnitude from `least` to `most`, both positive, is equally likely.
     fn magnitude(&mut self, least: f64, most: f64) -> f64;
-    /// The same in whole numbers.
+    /// A whole number from `least` to `most`, of which any order of magnitude is equally likely.
     fn count(&mut self, least: u64, most: u64) -> u64;
 
     /// A number from `least` to `most`, both included, which are less than all numbers apart.

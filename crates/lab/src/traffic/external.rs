@@ -72,7 +72,7 @@ pub struct Later {
 }
 
 impl Later {
-    /// Those of the `index`-th entry of a scenario, under a seed.
+    /// Random streams for the `index`-th entry of a scenario, under a seed.
     pub fn new(entry: &Entry, index: usize, seed: u64) -> Later {
         let stream = |purpose| Stream::new(seed, purpose, index as u64);
         let (jitter, deadlines) = (stream(Purpose::Jitter), stream(Purpose::Deadlines));

@@ -14,7 +14,7 @@ pub const CONNECTIONS: GaugeInfo = GaugeInfo::connections(
     "kernel's connections",
     "on real packets: connections that were opened",
 );
-/// Those of them that use ECN.
+/// Connections that use ECN.
 pub const WITH_ECN: GaugeInfo = GaugeInfo::connections(
     "kernel_ecn_connections",
     "kernel's connections with ECN",

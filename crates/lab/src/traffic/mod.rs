@@ -496,7 +496,7 @@ impl Entry {
         let Some(deadlines) = &self.common.deadlines else { return };
         let mut stream = Stream::new(seed, Purpose::Deadlines, entity);
         for flow in &mut made.flows[first..] {
-            // Drawn for every flow, so that a deadline of one's own moves no other's.
+            // Drawn for every flow, so that a flow with a deadline of its own does not move those of others.
             let drawn = flow.spec.start.saturating_add(deadlines.draw(&mut stream));
             flow.spec.deadline = flow.spec.deadline.or(Some(drawn));
         }

@@ -58,8 +58,8 @@ impl Cdf {
         Ok(Cdf::read(source, Some(interpolation), None)?.cdf)
     }
 
-    /// The same; where `interpolation` is not said, a table that begins above 0 is read by steps, and one that states its mean as that mean
-    /// comes out. Sizes count `unit` where the text does not say it.
+    /// Reads a table as [`Cdf::parse`] does. Without `interpolation`, a table that begins above 0 is read by steps, and one that
+    /// states its mean is read so that this mean results. Sizes are in `unit` where the text does not give one.
     pub fn read(
         source: &Arc<Source>,
         interpolation: Option<Interpolation>,

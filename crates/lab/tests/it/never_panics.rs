@@ -47,7 +47,7 @@ fn piece() -> impl Strategy<Value = String> {
     ]
 }
 
-/// One edit of a right scenario: at a place, this many bytes go and this text comes.
+/// One edit of a valid scenario: a position, the number of characters to delete there, and the text to insert.
 fn edit() -> impl Strategy<Value = (usize, usize, String)> {
     (0usize..1000, 0usize..12, "[ -~\n]{0,8}")
 }

@@ -14,7 +14,7 @@ fn summary(transport: &str) -> Json {
     run(&good(SMALL, &[&format!("transport.name={transport}")])).summary
 }
 
-/// The same with flows of two transports, one of which waits for another, and a few that arrive at random.
+/// The summary of the small scenario with flows of two transports, one of which waits for another, and a few random ones.
 fn mixed() -> Json {
     let other = "[[traffic]]\nkind = \"flows\"\ntransport = \"cubic\"\n\
                  flows = [{ name = \"a\", src = 0, dst = 3, bytes = \"1 MB\" }, { src = 3, dst = 0, bytes = 9, after = [\"a\"] }]\n\

@@ -18,8 +18,8 @@ pub struct Graph {
     pub switches: u32,
     /// Undirected links by node number.
     pub links: Vec<(u32, u32, LinkSpec)>,
-    /// Those that are different from their second node to their first: position among the links, and what they are that
-    /// way. Ascending.
+    /// Links that differ in the direction from their second node to their first: position among `links`, and the
+    /// specification in that direction. Ascending.
     pub back: Vec<(u32, LinkSpec)>,
 }
 

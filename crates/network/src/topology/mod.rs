@@ -251,8 +251,8 @@ impl Wiring {
         (self.interfaces, self.switches) = (hosts, switches);
     }
 
-    /// The same where hosts have several interfaces, of which `owners` has the host of each. Interfaces are the first nodes,
-    /// each with one link.
+    /// Says how many nodes there are where hosts have several interfaces; `owners` has the host of each interface. Interfaces
+    /// are the first nodes, each with one link.
     pub fn interfaces(&mut self, owners: Vec<u32>, switches: u32) {
         (self.interfaces, self.switches) = (owners.len() as u32, switches);
         self.owners = owners;

@@ -37,7 +37,7 @@ pub struct Line {
     pub link: LinkSpec,
 }
 
-/// A picture in the making.
+/// The picture of a topology, to which nodes and lines are added one by one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sketch {
     /// Nodes, in the order in which they are drawn.

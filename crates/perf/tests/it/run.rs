@@ -27,7 +27,7 @@ impl Running {
         Running::start_with(&[], arguments)
     }
 
-    /// The same with variables of the environment.
+    /// Starts the program with these variables in its environment.
     pub(crate) fn start_with(variables: &[(&str, &str)], arguments: &[&str]) -> Running {
         let mut command = Command::new(env!("CARGO_BIN_EXE_headway-perf"));
         command
@@ -44,12 +44,12 @@ impl Running {
         Running::serve_with(&[], arguments)
     }
 
-    /// The same with variables of the environment.
+    /// Starts a server with these variables in its environment; returns it, and the address that it prints.
     pub(crate) fn serve_with(variables: &[(&str, &str)], arguments: &[&str]) -> (Running, String) {
         Running::start_at("127.0.0.1:", variables, arguments)
     }
 
-    /// The same at an address that ends before its port.
+    /// Starts a server at this address, which lacks its port; returns it, and the address that it prints.
     fn serve_at(at: &str, arguments: &[&str]) -> (Running, String) {
         Running::start_at(at, &[], arguments)
     }

@@ -168,7 +168,7 @@ fn callgrind(arguments: &[&str]) -> Option<u64> {
     callgrind_into(arguments, None)
 }
 
-/// The same, with the cost of each instruction in a file.
+/// As [`callgrind`]; `out` is a file for the cost of each instruction.
 fn callgrind_into(arguments: &[&str], out: Option<&Path>) -> Option<u64> {
     let me = std::env::current_exe().ok()?;
     let mut file = std::ffi::OsString::from("--callgrind-out-file=");

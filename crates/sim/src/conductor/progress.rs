@@ -1,21 +1,21 @@
 //! The end of a run that has no `stop` and in which nothing arrives any more (decision 120).
 //!
-//! The run is looked at after a first time, and then whenever it has lasted twice as long as at the look before. It ends at a look at which no byte has
-//! arrived since the last one, no flow or step has begun or ended, and nothing of that is planned. A timer that doubles without any limit,
-//! and was set when the run began, has then come at least once since the last look.
+//! The run is checked after a first time, and then whenever it has lasted twice as long as at the check before. It ends
+//! if no byte has arrived since the last check, no flow or step has begun or ended, and nothing of that is planned. A timer
+//! that doubles without limit, and was set when the run began, has fired at least once since the last check.
 
 use super::{Conductor, Guards};
 use headway_network::{Network, RunSpec};
 use headway_params::ParamValue;
 use headway_units::Time;
 
-/// The first look is not before. Every timer that a transport has by default is shorter.
+/// Earliest time of the first check. Every timer that a transport has by default is shorter.
 const LEAST: Time = Time::s(100);
-/// Longest times of a parameter before the first look.
+/// The first check comes after this many times the longest time among the transports' parameters.
 const TIMERS: u64 = 4;
-/// Largest round trips before it: sixteen time-outs of two of them that have doubled ten times.
+/// The first check comes after this many largest round trips: sixteen time-outs of two round trips, doubled ten times.
 const TRIPS: u64 = 16 << 11;
-/// Paths whose round trips are looked at: the time need not be exact.
+/// Most paths whose round trips are compared: the time need not be exact.
 const PATHS: usize = 1000;
 
 /// Checks of a run's progress, with the counts at the last one.
@@ -55,8 +55,8 @@ impl<'a> Conductor<'a> {
         self.looks.as_ref().map_or(Time::MAX, |looks| looks.next.max(self.now))
     }
 
-    /// Looks at the run if it is time for that, all events of this instant being over. Returns true if it makes no
-    /// progress any more.
+    /// Checks the run if it is time for that, after all events of this instant. Returns true if it makes no progress any
+    /// more.
     pub(super) fn stands_still(&mut self, all: &Guards<'_, 'a>) -> bool {
         let now = self.now;
         let Some(looks) = self.looks.as_mut().filter(|looks| looks.next <= now) else { return false };

@@ -19,10 +19,10 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Packets that wait in front of the ports of an interface at the most, for each of them.
+/// Most packets that wait in front of an interface, for each of its ports.
 const WAITING: usize = 4;
 
-/// The same of ports that are stopped.
+/// Most packets that wait in front of an interface, for each of its ports that is stopped.
 const STOPPED_WAITING: usize = 64;
 
 /// State of the ports of interfaces.

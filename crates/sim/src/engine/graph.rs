@@ -125,7 +125,7 @@ impl Engine<'_> {
         }
     }
 
-    /// The run waits for steps as it does for flows.
+    /// Counts a step as over: the run waits for steps as it does for flows.
     pub(super) fn end_step(&mut self) {
         self.ended += 1;
         self.open -= 1;

@@ -6,8 +6,8 @@
 //!
 //! Before a packet is offered to its port, the port's buffer gets the limit that the memory leaves it. Rules that cut
 //! packets off, throw others out or choose a victim do so by that limit as they do by any other. A packet that takes the place of
-//! another takes its memory too, whatever class that was of; and the header of a packet that is cut off needs room beside
-//! a whole packet.
+//! another takes its memory too, whatever class that was of; and the header of a packet that is cut off needs room in
+//! addition to a whole packet.
 
 use super::{Egress, Ports};
 use crate::links::RELEASE;

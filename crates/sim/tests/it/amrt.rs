@@ -105,7 +105,7 @@ fn a_gap_rule_of_a_full_slot_never_fills_gaps_shorter_than_a_slot() {
     };
     let (exceeds, full) = (used("exceeds"), used("full-slot"));
     assert!(exceeds > 0.999, "exceeds: {exceeds}");
-    // 21 of 40, and the one packet more that a port's very first mark releases.
+    // 21 of 40, and one more that a port's very first mark releases.
     assert!((0.52..0.56).contains(&full), "full-slot: {full}");
 }
 

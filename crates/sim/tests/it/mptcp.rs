@@ -272,8 +272,8 @@ fn fast_and_slow(set: &[(&str, ParamValue)], stop: Time) -> RunSpec {
     all.iter().chain(set).fold(run, |run, (name, value)| param(run, name, value.clone()))
 }
 
-/// Reference: more than 0.8 of the fast path alone. Each packet that the slow path holds up costs a round trip of the
-/// fast one, so that there are windows at which it is less.
+/// Reference: more than 0.8 of the rate of the fast path alone. Each packet that the slow path holds up costs a round trip
+/// of the fast one, so with some windows the rate is lower.
 #[test]
 fn a_slow_path_does_not_stop_a_fast_one_where_the_receive_window_is_small() {
     let stop = Time::s(6);

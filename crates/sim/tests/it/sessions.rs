@@ -73,7 +73,7 @@ impl Source for Ring {
     }
 }
 
-/// The same as a graph that is known beforehand.
+/// The ring's flows as a graph that is known before the run.
 fn ring_graph(transport: &str) -> RunSpec {
     let flows: Vec<FlowSpec> =
         (0..ROUNDS * RANKS).map(|i| flow(i % RANKS, (i % RANKS + 1) % RANKS, CHUNK, Time::ZERO)).collect();
@@ -309,7 +309,7 @@ fn random_run(asks: &[(u32, u32, u64, u64)], pieces: &[u64]) -> (Vec<(Time, Happ
     (list.heard, session.finish().1)
 }
 
-/// True if a run that was made to wait is the same up to where the other one ended, and goes on from there.
+/// Checks that a run that was made to wait is the same up to where the other one ended, and goes on from there.
 fn goes_on(found: &(Vec<(Time, Happening)>, Outcome), waited: &(Vec<(Time, Happening)>, Outcome)) {
     let until = found.0.len();
     assert_eq!(found.0[..], waited.0[..until]);

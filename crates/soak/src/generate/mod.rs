@@ -78,7 +78,7 @@ pub fn generate(seed: u64, size: Size, folder: &Path) -> (Case, u64) {
     panic!("{DRAWS} draws of seed {seed} made no scenario");
 }
 
-/// The same with lossless switches, and nothing that goes wrong on links but that they change, or go down and come up again.
+/// A random scenario with lossless switches, whose links have no faults but changes, and times at which they are down.
 pub fn generate_lossless(seed: u64, size: Size, folder: &Path) -> Case {
     for draw in 0.. {
         let (mut case, _) = generate(headway_primitives::mix(seed) ^ draw, size, folder);

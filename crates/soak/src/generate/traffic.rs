@@ -127,7 +127,7 @@ fn entry(dice: &mut Dice, sketch: &Sketch, packets: u64, file: &mut Option<Vec<L
     table
 }
 
-/// The same in TOML, which knows no null.
+/// A drawn value in TOML, which has no null.
 fn as_toml(value: &Json) -> Value {
     match value {
         Json::Null => panic!("a kind of traffic draws a key without a value"),

@@ -46,7 +46,7 @@ fn goodput_is_below_the_rate_wherever_a_run_stops() {
     }
 }
 
-/// An identity that does not hold is found, and so is a column that there is not.
+/// An identity that does not hold is found, and so is a column that does not exist.
 #[test]
 fn the_first_seeds_are_held_against_the_page() {
     let folder = tempfile::tempdir().expect("a directory");

@@ -53,7 +53,7 @@ fn frame(packet: &Packet, sealed: bool, checksum: bool) -> Vec<u8> {
     stamped(packet, Envelope::between_hosts(sealed, false), &Stamps::default(), checksum)
 }
 
-/// The same in any envelope, with what ports have stamped.
+/// A packet in a frame with any envelope, and with the stamps of ports.
 fn stamped(packet: &Packet, envelope: Envelope, stamps: &Stamps, checksum: bool) -> Vec<u8> {
     let (session, sealed) =
         (Session { src_epoch: 7, cookie: 8, counter: packet.index.into() }, envelope.is_sealed());

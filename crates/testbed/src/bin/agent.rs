@@ -31,7 +31,7 @@ use std::time::Duration;
 
 /// UDP port of every host's first transport; the second has the next one, and so on.
 const PORT: u16 = headway_packet::UDP_PORT;
-/// Memory of a flow that is under way: its bytes are made and looked at as they pass.
+/// Memory of a flow that is under way: its bytes are made and compared as they pass.
 const FLOW_MEMORY: u64 = 1 << 16;
 /// Time that a real host adds to the longest round trip: waking up, twice on each side.
 const HOST_DELAY: Time = Time::ms(2);
@@ -70,7 +70,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Longest wait before orders are looked at again.
+/// Longest wait before the next check for orders.
 const LONGEST_WAIT: Duration = Duration::from_millis(20);
 
 fn expect_order(orders: &Receiver<ControlCommand>, wanted: ControlCommand) -> Result<(), String> {
@@ -97,7 +97,7 @@ struct Agent {
     addresses: Vec<SocketAddr>,
     sealed: bool,
     seen: Arc<Mutex<FlowLog>>,
-    /// Flows that come here, and what looks at their bytes, by sender and number of the message.
+    /// Flows that come here, and the checks of their bytes, by sender and number of the message.
     inspections: Arc<FxHashMap<(SocketAddr, u32), (u32, Inspection)>>,
     /// Flows from here, by receiver and number of the message.
     leaving: Arc<FxHashMap<(SocketAddr, u32), u32>>,
@@ -222,7 +222,7 @@ impl Agent {
     fn outgoing_flows(&self) -> Vec<u32> {
         let mut own: Vec<u32> =
             self.own_flows().filter(|(_, f)| f.src == self.host).map(|(n, _)| n).collect();
-        // The same order as in `numbered`: the other side knows messages by it.
+        // The receiver numbers messages in this order, too.
         own.sort_by_key(|&f| (self.flow_spec(f).start, f));
         own
     }
@@ -280,7 +280,7 @@ impl Agent {
             limits: Limits {
                 total_bytes: total,
                 peer_bytes: total,
-                // `connect` sends a byte.
+                // `connect_peers` sends a byte.
                 message_bytes: largest.max(1),
                 ..Limits::default()
             },

@@ -194,7 +194,7 @@ fn open_interfaces(
     let opened = interface::open(io, &names, mtu + LINK_HEADER).map_err(|e| e.to_string())?;
     let mut interfaces: Interfaces = (0..hosts).map(|_| None).collect();
     for ((host, _), interface) in ports.iter().zip(opened.interfaces) {
-        // `check` has made sure that the host exists and has one interface.
+        // `check_ports` has made sure that the host exists and has one interface.
         interfaces[*host as usize] = Some(interface);
     }
     Ok((interfaces, (opened.kind, opened.why)))

@@ -1,7 +1,7 @@
 //! TCP of the operating system between the testbed's hosts: a connection for each flow of an entry with
 //! `stack = "kernel"`, through the same switch as everything else.
 //!
-//! A flow is known by its connection's ports, so that every byte on it is the flow's own. The receiver looks at each byte,
+//! A flow is known by its connection's ports, so that every byte on it is the flow's own. The receiver compares each byte,
 //! says when the last one has come, and closes; the sender reads `TCP_INFO` while it sends and once it is closed.
 
 mod available;
@@ -25,9 +25,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Longest wait before orders are looked at again.
+/// Longest wait before the next check for orders.
 const LONGEST_WAIT: Duration = Duration::from_millis(20);
-/// Bytes that are made, sent, received and looked at in one piece.
+/// Bytes that are made, sent, received and compared in one piece.
 const PIECE: usize = 1 << 16;
 /// Pieces of a connection before others have their turn.
 const TURN: usize = 8;

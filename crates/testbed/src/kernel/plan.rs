@@ -106,7 +106,7 @@ fn plan_flows(flows: &[FlowSpec], stacks: &[Option<Kernel>], addresses: &Address
             transport: flow.transport,
             kernel,
         });
-        // More than `MOST` are refused by `crowd` before the run.
+        // More than `MOST` are refused before the run: `largest_crowd` finds them.
         *rank = rank.saturating_add(1);
     }
     list

@@ -1,4 +1,4 @@
-//! The receiving side: every byte looked at as it comes, in order.
+//! The receiving side, which compares every byte as it arrives, in order.
 
 #![allow(clippy::disallowed_methods, reason = "real sockets")]
 

@@ -237,7 +237,7 @@ impl<'a> Sending<'a> {
     }
 }
 
-/// True if the receiver has closed, with everything sent.
+/// State of a connection over which everything was sent: closed, still open, or failed.
 fn is_over(outgoing: &mut Outgoing) -> Turn {
     match outgoing.socket.read(&mut [0; 1]) {
         Ok(0) => Turn::Closed,

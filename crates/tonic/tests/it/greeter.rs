@@ -227,7 +227,7 @@ async fn messages_that_are_no_calls_do_no_harm() {
     let server = Running::start_greeter();
     let endpoint = Arc::new(Endpoint::bind("127.0.0.1:0", Config::default()).expect("bound"));
     endpoint.send(server.address, "a message").await.expect("taken");
-    // Nothing, a version alone, another version, more headers than there are, and a path that is none.
+    // Nothing, a version alone, another version, more headers than there are, and a path that does not name a method.
     for bytes in [&b""[..], b"\x01", b"\x02whatever", b"\x01\0\x01/\xff\xff", b"\x01\0\x01?\0\0"] {
         let reply = endpoint.call(server.address, bytes).await.expect("a reply");
         // The version, and then a status of HTTP.
@@ -260,7 +260,7 @@ fn a_forked_child_has_the_status_of_it() {
                 runtime().block_on(Server::builder().serve_endpoint(&endpoint, std::future::pending()));
             assert_eq!(served, Err(RecvError::Forked(Forked)));
         }));
-        // SAFETY: ends this process.
+        // SAFETY: takes no pointers, and does not return.
         unsafe { libc::_exit(told.is_err().into()) };
     }
     let mut status = -1;

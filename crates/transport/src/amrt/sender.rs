@@ -169,7 +169,7 @@ impl SendingHalf<TimerKey> for Sender {
         let context = &shared.context;
         loop {
             let run = self.queue.front_mut()?;
-            // The message is over: `finished` leaves its packets in the queue, because a search costs more than this.
+            // The message is over: `finish_message` leaves its packets in the queue, because a search costs more than this.
             let Some(out) = self.messages.get_mut(run.message) else {
                 self.queue.pop_front();
                 continue;

@@ -49,7 +49,7 @@ pub(super) fn sort_bids(bids: &mut [Bid], host: HostId, (epoch, round): (u64, u6
 
 /// Replaces the bid of the same host, or adds one.
 pub(super) fn put_bid(bids: &mut Vec<Bid>, bid: Bid) {
-    // Of one host the latest counts: in a round it asks for its smallest message alone.
+    // Only the latest bid of a host counts: in a round it asks for its smallest message alone.
     bids.retain(|known| known.peer != bid.peer);
     bids.push(bid);
 }

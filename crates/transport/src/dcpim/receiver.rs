@@ -91,12 +91,12 @@ impl Receiver {
         }
     }
 
-    /// A message is announced.
+    /// Makes state for the message that a packet announces.
     pub(super) fn receive_announcement(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         self.ensure_known(shared, now, packet);
     }
 
-    /// A data packet.
+    /// Stores a data packet, and completes its message with the last one.
     pub(super) fn receive_data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
         if !self.ensure_known(shared, now, packet) {
@@ -197,7 +197,7 @@ impl Receiver {
         }
     }
 
-    /// A sender offers channels.
+    /// Takes a sender's offer of channels.
     pub(super) fn receive_offer(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let Busy { channels, prompt, round, packets } = Busy::from_packet(packet);
         let (epoch, round) = epoch_and_round(round);
@@ -325,7 +325,7 @@ impl Receiver {
                 continue;
             }
             let channels = (packets.div_ceil(terms.phase_packets) - have).min(free);
-            // Asked of every sender, although they share the idle channels: `accept` divides what is offered.
+            // Asked of every sender, although they share the idle channels: `accept_offers` divides what is offered.
             let prompt = if self.params.prompt { channels.min(idle) } else { 0 };
             let round = round_number((self.epoch, round));
             let ask = Credit { stage: 0, channels, prompt, round, packets };

@@ -160,7 +160,7 @@ fn no_words() -> Vec<String> {
     Vec::new()
 }
 
-/// Effects at one time, in the form of [`Steps::effects`].
+/// Effects at one time, in the form of [`Steps::effects_until`].
 fn effect_at(time: u64, what: &[&str]) -> (Time, Vec<String>) {
     (us(time), what.iter().map(|word| word.to_string()).collect())
 }

@@ -63,7 +63,7 @@ struct Outgoing {
 struct Booked {
     epoch: u64,
     channels: u32,
-    /// Those of this epoch that are in use already.
+    /// Channels of this epoch that are in use already.
     prompt: u32,
     running: u32,
 }
@@ -147,7 +147,7 @@ impl Sender {
         self.tokens.insert((rank, out.ranked, out.order, self.came), held);
     }
 
-    /// Makes the free packets usable whose time has come.
+    /// Makes free packets usable when their time has come.
     pub(super) fn release_first_window(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find_key((peer, id)) else { return };
         let out = &mut self.messages[key];

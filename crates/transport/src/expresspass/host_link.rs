@@ -37,7 +37,7 @@ impl HostLink {
         }
         self.bytes = bytes;
         self.waiting.push_back(credit);
-        // With others ahead of it, their departures lead to `watch`.
+        // With others ahead of it, their departures lead to `arm_wake_up`.
         if self.waiting.len() == 1 {
             self.arm_wake_up(shared, now);
         }

@@ -268,7 +268,7 @@ impl TwoSided for ExpressPass {
     #[inline]
     fn wants_transmit(machine: &Machine<Self>) -> bool {
         let Machine { sender, receiver, shared } = machine;
-        // A credit wants the wire even while the bucket holds it back: `take` decides when it is asked.
+        // A credit wants the wire even while the bucket holds it back: `take_credit` decides when it is asked.
         !shared.control.is_empty() || !receiver.host_link.is_empty() || sender.is_ready()
     }
 }

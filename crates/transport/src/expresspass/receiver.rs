@@ -126,7 +126,7 @@ impl Receiver {
         self.start_credits(shared, now, packet, Rts::from_packet(packet));
     }
 
-    /// See [`Receiver::request`], for a request that is read off `packet`, or concluded from it.
+    /// See [`Receiver::receive_request`], for a request that is read off `packet`, or concluded from it.
     fn start_credits(&mut self, shared: &mut Shared, now: Time, packet: &Packet, request: Rts) {
         let key = (packet.src, packet.message);
         if self.finished.contains(key.0, key.1) {

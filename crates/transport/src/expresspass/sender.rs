@@ -212,7 +212,7 @@ impl Sender {
         (self.received, self.wasted)
     }
 
-    /// Lets the packets of a first window go whose time has come.
+    /// Releases the packets of a first window whose time has come.
     pub(super) fn release_first_window(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find_key((peer, id)) else { return };
         let Some(burst) = self.messages.get_mut(key).and_then(|out| out.burst.as_mut()) else { return };
@@ -252,7 +252,7 @@ impl Sender {
             self.wasted += 1;
             return;
         };
-        // Credits that were overtaken are not used: `learn` at the receiver has counted them as lost.
+        // Credits that were overtaken are not used: `learn_from_data` at the receiver has counted them as lost.
         out.credit = credit.number;
         // One that left before the request came is good for a packet, but does not say that others follow.
         let answers = credit.attempt == out.attempt;

@@ -118,7 +118,7 @@ impl Incoming {
         self.granted.saturating_sub(self.received.len().saturating_add(self.first.in_vain()))
     }
 
-    /// A packet arrived that had not.
+    /// Notes the arrival of a packet that had not arrived before.
     pub(super) fn mark_progress(&mut self, now: Time) {
         (self.active, self.attempts) = (now, 0);
         self.state.step(ReceiverEvent::Data);

@@ -182,7 +182,7 @@ impl Outgoing {
         self.asked.len() > before
     }
 
-    /// The packet that was picked leaves now.
+    /// Sends the packet that was picked.
     pub(super) fn send_packet(
         &mut self,
         context: &HostContext,

@@ -190,7 +190,7 @@ impl Settings {
         }
     }
 
-    /// Cut-offs as they are set, 0 where they are not.
+    /// Cut-offs between unscheduled levels as they are set, 0 where they are not.
     pub(super) fn unscheduled_cutoffs(&self) -> [u64; CUTOFFS] {
         [
             // A parameter has a single value, so that each cut-off is one of its own.
@@ -204,7 +204,7 @@ impl Settings {
         ]
     }
 
-    /// The same between scheduled levels.
+    /// Cut-offs between scheduled levels as they are set, 0 where they are not.
     pub(super) fn scheduled_cutoffs(&self) -> [u64; CUTOFFS] {
         [
             self.scheduled_cutoff_1,

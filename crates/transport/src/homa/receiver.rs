@@ -72,7 +72,7 @@ impl Receiver {
         Some(message)
     }
 
-    /// A data packet.
+    /// Stores a data packet, reports its bytes, and grants what the message may send next.
     pub(super) fn receive_data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
         if !self.ensure_known(shared, now, packet) {
@@ -273,10 +273,10 @@ impl Receiver {
         }
     }
 
-    /// The sender asks for the state of a message.
+    /// Answers a sender that asks for the state of a message.
     pub(super) fn receive_probe(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
-        // Looked up before `know` makes the state.
+        // Looked up before `ensure_known` makes the state.
         let known = self.messages.contains_key(&key);
         if !self.ensure_known(shared, now, packet) {
             return;

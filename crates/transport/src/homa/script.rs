@@ -115,7 +115,7 @@ impl Script {
         assert!(self.drain_events().is_empty());
     }
 
-    /// The same for packets in a row, without deliveries.
+    /// Hands in packets one after another; returns all outputs but deliveries.
     fn receive_all(&mut self, now: Time, packets: impl IntoIterator<Item = Packet>) -> Vec<String> {
         packets
             .into_iter()

@@ -27,7 +27,7 @@ pub struct Sender {
     messages: Messages<Outgoing>,
     /// Messages with a packet that may leave, by packets left to send, the older first. Homa §3.2
     ready: BTreeSet<(u32, u64, DefaultKey)>,
-    /// The same by age.
+    /// Messages with a packet that may leave, by age.
     ages: BTreeMap<u64, DefaultKey>,
     opened: u64,
     /// Debt to the oldest message, in thousandths of a packet, and its share of each packet.
@@ -82,7 +82,7 @@ impl Sender {
         }
     }
 
-    /// Lets the packets of the first window go whose time has come.
+    /// Releases the packets of the first window whose time has come.
     pub(super) fn release_first_window(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find_key((peer, id)) else { return };
         let out = &mut self.messages[key];

@@ -91,7 +91,7 @@ impl Outgoing {
         fresh
     }
 
-    /// One subflow more, which is not established.
+    /// Adds a subflow, which is not established yet.
     fn add_subflow(&mut self, controllers: &Controllers, context: &HostContext, now: Time) {
         let path = (context.path)(self.message.dst);
         let number = self.subflows.len() as u32;
@@ -234,7 +234,7 @@ impl Outgoing {
         let [theirs, ours] = [slow, fast].map(|connection| connection.rtt.smoothed_rtt());
         let slower = theirs?.as_secs_f64() > SLOW * ours?.as_secs_f64();
         let moves = slow.window.cwnd > SMALL && !slower;
-        // Once by each subflow, which `carried` remembers.
+        // Once by each subflow, which `has_carried` checks.
         (!moves && !self.has_carried(self.una, free)).then_some((free, Task::Reinject(self.una)))
     }
 
@@ -318,7 +318,7 @@ impl Outgoing {
         if !self.coupled {
             return subflow.process_ack(now, ack, &[]);
         }
-        // For this call only: `view` clears it.
+        // For this call only: `sibling_view` clears it.
         self.views[number].own = true;
         subflow.process_ack(now, ack, &self.views);
         self.views[number] = subflow.sibling_view();

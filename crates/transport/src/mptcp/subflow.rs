@@ -112,13 +112,13 @@ impl Subflow {
 
     /// A packet that it has lost and may repeat.
     pub(super) fn pick_lost(&mut self) -> Option<u32> {
-        // With data to send, `pick` does not go on to holes.
+        // With data to send, `pick_packet` does not go on to holes.
         self.pick_again(true)
     }
 
     /// A packet that it may repeat because there is nothing else to send.
     pub(super) fn pick_hole(&mut self) -> Option<u32> {
-        // Without data `pick` offers holes, which are the last resort. RFC 6675 §4 NextSeg (3)
+        // Without data `pick_packet` offers holes, which are the last resort. RFC 6675 §4 NextSeg (3)
         self.pick_again(false)
     }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// Messages in the order of their turns to be pulled; each message counts its waiting pulls itself. NDP §3.2
 pub(super) struct PullQueue {
     order: PullOrder,
-    /// Messages with pulls waiting, each once, by class; classes without any are not there.
+    /// Messages with pulls waiting, each once, by class; without entries for classes that have none.
     turns: BTreeMap<u32, VecDeque<MessageId>>,
     spacing: Time,
     last: Option<Time>,
@@ -35,7 +35,7 @@ impl PullQueue {
         self.turns.is_empty() && self.next() <= now
     }
 
-    /// A pull leaves.
+    /// Notes that a pull leaves.
     pub(super) fn mark_sent(&mut self, now: Time) {
         self.last = Some(now);
     }

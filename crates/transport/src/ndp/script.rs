@@ -41,7 +41,7 @@ fn data_packet(packets: u64, index: u32) -> Packet {
     packet
 }
 
-/// The same, trimmed.
+/// Packet `index` of a message, trimmed to its header.
 fn header_packet(packets: u64, index: u32) -> Packet {
     let mut packet = data_packet(packets, index);
     packet.trim_payload(84);

@@ -32,7 +32,7 @@ enum Place {
     Away,
     /// Known not to have arrived; waits for a pull.
     Again,
-    /// The same, but waits for the wire alone.
+    /// Known not to have arrived; waits for the wire alone.
     Urgent,
     /// At the receiver.
     There,
@@ -75,13 +75,13 @@ struct Outgoing {
     away: u32,
     /// Packets acknowledged, positively or not: the receiver owes a pull for each.
     answered: u32,
-    /// The last feedback, a bit each: 1 for an acknowledgement; and how many there were.
+    /// The latest answers, one bit each (1 for an acknowledgement), and the number of answers so far.
     history: u16,
     heard: u32,
     paths: Paths,
     timeout: Time,
     backoff: u32,
-    /// Last word of the receiver, or repetition without a pull; and such repetitions since that word.
+    /// Time of the receiver's last answer or of the last repetition without a pull, and such repetitions since that answer.
     active: Time,
     stalls: u32,
     /// The one deadline in force; others of this message are left over and mean nothing.
@@ -103,7 +103,7 @@ impl Sender {
         Sender { params, messages: Messages::default(), turns: VecDeque::new() }
     }
 
-    /// Prefetches the memory that a packet about message `id`, or an input that is none, will touch.
+    /// Prefetches the memory that a packet about message `id`, or an input that is not a packet, will touch.
     #[inline]
     pub(super) fn prefetch_message(&self, id: Option<MessageId>, packet: Option<&Packet>, ahead: Ahead) {
         let Some(out) = self.messages.recent_entry(id) else { return };
@@ -123,7 +123,7 @@ impl Sender {
         }
     }
 
-    /// Lets the packets of the first window go whose time has come.
+    /// Releases the packets of the first window whose time has come.
     pub(super) fn release_first_window(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find_key((peer, id)) else { return };
         let out = &mut self.messages[key];
@@ -155,7 +155,7 @@ impl Sender {
         }
         // Acknowledgements of either sort say these two where pulls do.
         let Pull { arrived, permitted } = Pull::from_packet(packet);
-        // A header has the size of its first window in that field.
+        // A returned header is this host's own packet: that field holds the size of its first window.
         if packet.kind != PacketKind::Header {
             out.arrived_below(arrived);
         }

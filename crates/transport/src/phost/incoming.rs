@@ -439,7 +439,7 @@ impl Incoming {
         (index < self.packets).then_some(index)
     }
 
-    /// Issues the next token for `index`, the packet [`Incoming::wanted`]: its number, and true if the packet
+    /// Issues the next token for `index`, the packet [`Incoming::wanted_packet`]: its number, and true if the packet
     /// had a token before.
     pub(super) fn issue_token(&mut self, now: Time, index: u32) -> (u32, bool) {
         let attempt = match self.lost.front() {

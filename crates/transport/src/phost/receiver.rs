@@ -283,7 +283,7 @@ fn send_finished(shared: &mut Shared, peer: HostId, id: u32, tag: u32, entropy: 
     shared.control.push_back(shared.control_packet(PacketKind::Finished, peer, id, tag, entropy));
 }
 
-/// Time at which a message of a paced receiver has to be looked at, apart from its turns at the pacer.
+/// Deadline of a message at a paced receiver, apart from its turns at the pacer.
 fn paced_deadline(message: &Incoming) -> Option<Time> {
     match message.state {
         ReceiverState::Announced => Some(message.asked_at.saturating_add(message.terms.rtt)),
@@ -295,7 +295,7 @@ fn paced_deadline(message: &Incoming) -> Option<Time> {
     }
 }
 
-/// Time at which a message of a receiver that answers arrivals has to be looked at.
+/// Deadline of a message at a receiver that answers arrivals.
 fn arrival_deadline(message: &mut Incoming) -> Option<Time> {
     if message.state == ReceiverState::Downgraded || message.open_tokens() == 0 {
         // Without anything out, a message waits for slots of others, but not for ever.

@@ -118,7 +118,7 @@ impl Sender {
         }
     }
 
-    /// Makes the free tokens usable whose time has come.
+    /// Makes free tokens usable when their time has come.
     pub(super) fn release_first_window(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find_key((peer, id)) else { return };
         let out = &mut self.messages[key];

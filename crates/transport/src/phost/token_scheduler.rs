@@ -1,6 +1,6 @@
 //! Token slots: when a receiver may issue a token, and for which message.
 //!
-//! *Paced*: the downlink's frame times are the slots; [`Receiver::pace`] gives each to the message that
+//! *Paced*: the downlink's frame times are the slots; [`Receiver::pace_tokens`] gives each to the message that
 //! the policy prefers.
 //!
 //! *Arrival*: an authorisation leaves a slot behind when it retires, so that the authorisations
@@ -264,7 +264,7 @@ impl Receiver {
     fn lend_window(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
         let message = &mut self.messages[key];
         message.slots += message.open_tokens();
-        // Before `forgive`, which gives up all that is open.
+        // Before `forgive_unanswered`, which gives up all that is open.
         let count = message.lend_slots();
         message.forgive_unanswered();
         message.silent = true;

@@ -34,18 +34,18 @@ impl CreditPool {
         self.outstanding.value()
     }
 
-    /// The same as a gauge.
+    /// Bytes permitted that have not arrived, as a gauge.
     pub(super) fn outstanding_gauge(&self, now: Time) -> Gauge {
         self.outstanding.gauge(&OUTSTANDING, now)
     }
 
-    /// The downlink has something to do.
+    /// Notes that the downlink has something to do from now on.
     pub fn begin_busy(&mut self, now: Time) {
         // While the downlink is busy T_last stays: the time since then is idle credit.
         self.last.get_or_insert(now);
     }
 
-    /// It has nothing more: the next allocation is a first one.
+    /// Notes that the downlink has nothing more to do: the next allocation is a first one.
     pub fn end_busy(&mut self) {
         self.last = None;
     }
@@ -69,7 +69,7 @@ impl CreditPool {
         if self.clamp { credit.min((2 * owd.bytes).saturating_sub(out)) } else { credit }
     }
 
-    /// Gives `bytes`, no more than [`CreditPool::credit`] said. The rest of it stays, and so does the time in
+    /// Gives `bytes`, no more than [`CreditPool::available_credit`] said. The rest of it stays, and so does the time in
     /// which it came up.
     pub fn give_credit(&mut self, now: Time, owd: &Owd, bytes: u64) {
         let spare = owd.bytes.saturating_sub(self.outstanding_bytes());

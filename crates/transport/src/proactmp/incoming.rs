@@ -70,7 +70,7 @@ pub(super) struct Incoming {
 }
 
 impl Incoming {
-    /// Values for probes: see [`crate::Endpoint::probe`].
+    /// Values for probes: see [`crate::Endpoint::probe_message`].
     pub(super) fn report_probes(&self, found: &mut Sink<'_>) {
         found(&probes::OUTSTANDING, f64::from(self.granted.saturating_sub(self.received.len())));
         if self.srtt > Time::ZERO {

@@ -123,7 +123,7 @@ impl Outgoing {
         self.shares.pick_subflow(bytes).map(|number| Pick::Scheduled(self.next, number))
     }
 
-    /// The packet that was picked leaves now.
+    /// Sends the packet that was picked.
     pub(super) fn send_packet(&mut self, context: &HostContext, now: Time, pick: Pick) -> Packet {
         let (index, number) = match pick {
             Pick::Again(index, number) | Pick::Scheduled(index, number) => (index, number),

@@ -73,7 +73,7 @@ impl Receiver {
         let before = message.held;
         if let Some(credit) = message.store_packet(now, packet) {
             shared.report_delivered(packet);
-            // Before `answer`, which may give it out again at once.
+            // Before `answer_packet`, which may give it out again at once.
             self.credit.return_credit(now, credit);
             // The stored length counts from now on: a stray packet may state another length than the message
             // in its place has.

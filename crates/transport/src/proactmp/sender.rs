@@ -43,7 +43,7 @@ impl Sender {
         self.release_first_window(shared, now, peer, id);
     }
 
-    /// Lets the unscheduled packets go whose time has come.
+    /// Releases the unscheduled packets whose time has come.
     pub(super) fn release_first_window(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find_key((peer, id)) else { return };
         let out = &mut self.messages[key];

@@ -39,7 +39,7 @@ impl Receiver {
         self.push_answer(shared, packet);
     }
 
-    /// A data packet.
+    /// Stores a data packet, and answers it with the rate that it brought.
     pub(super) fn receive_data(&mut self, shared: &mut Shared, packet: &Packet) {
         let (src, message, tag) = (packet.src, packet.message, packet.tag);
         if self.finished.contains(src, message) {

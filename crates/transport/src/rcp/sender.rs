@@ -32,7 +32,7 @@ crate::state_machine! {
 /// The rate of a packet that no router has lowered.
 const ANY_RATE: u32 = u32::MAX;
 
-/// Reference packets take one part of this many of the host's link, however many messages ask.
+/// Reference packets take one twentieth of the host's link, however many messages ask.
 const REFERENCE_PARTS: u64 = 20;
 
 /// A message being sent.

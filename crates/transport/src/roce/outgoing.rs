@@ -185,7 +185,7 @@ impl Outgoing {
         at.saturating_add(self.paced_rate(context.nic).time_of(wire.into()))
     }
 
-    /// A packet leaves.
+    /// Sends packet `index`.
     pub(super) fn send_packet(&mut self, context: &HostContext, now: Time, index: u32) -> Packet {
         let again = index < self.high;
         if index == self.next {

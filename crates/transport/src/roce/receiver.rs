@@ -121,7 +121,7 @@ impl Receiver {
         answer
     }
 
-    /// A data packet.
+    /// Stores a data packet and queues its answer, with the stamps that came with the packet if the transport uses telemetry.
     pub(super) fn receive_data(
         &mut self,
         shared: &mut Shared,

@@ -416,7 +416,7 @@ impl Outgoing {
         Some(Next { index: 0, again: true })
     }
 
-    /// The receiver has everything.
+    /// Notes that the receiver has everything.
     pub(super) fn mark_finished(&mut self) {
         self.state.step(SenderEvent::Finished);
     }

@@ -57,7 +57,7 @@ impl Sender {
             normal: VecDeque::new(),
             opportunistic: VecDeque::new(),
             waiting: 0,
-            // Replaced by `open`, as soon as there is a path to measure by.
+            // Replaced by `open_message`, as soon as there is a path to measure by.
             spare: SpareMeter::new(headway_units::Rate::gbps(1), Time::ZERO, Time::ZERO),
             period: Time::ZERO,
             data_packets: 0,

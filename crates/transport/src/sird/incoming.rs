@@ -197,9 +197,9 @@ impl Incoming {
         self.watch_credit(shared, key, now);
     }
 
-    /// The same in a pool of a pair, where the receiver does not know which packets have left: those are taken for lost that others
-    /// have overtaken, and all if nothing of the message came. The sender sends again those that have left. Returns the credits that
-    /// are lost in any case, if the deadline is in force, and whether the sender was silent.
+    /// Handles the deadline of a message in a pool of a pair, where the receiver does not know which packets have left. Packets
+    /// that others have overtaken count as lost, and all of them if nothing of the message came. The sender repeats those that
+    /// have left. Returns the bytes of the first window that were out and need credit now; 0 if the deadline is not in force.
     pub(super) fn overdue_pair(
         &mut self,
         shared: &mut Shared,

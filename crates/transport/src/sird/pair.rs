@@ -3,7 +3,7 @@
 //! The receiver counts the credits that it has given to a sender since it knows it, and each credit carries this count, so that the
 //! next one makes up for one that was lost. The sender pays one credit for each packet that needs one, of the message that comes first
 //! by its own order. The receiver therefore does not know which packets a credit brings, and takes credit for lost by other signs than
-//! where credit belongs to a message: see [`PairCredit::lose`].
+//! where credit belongs to a message: see [`PairCredit::lose_credits`].
 
 use headway_units::Time;
 

@@ -61,14 +61,14 @@ impl Receiver {
         }
     }
 
-    /// A message announces itself.
+    /// Makes state for the message that a packet announces.
     pub(super) fn receive_announcement(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let Some(incoming) = self.ensure_known(shared, packet) else { return };
         incoming.watch_credit(shared, (packet.src, packet.message), now);
         self.give_credit(shared, now);
     }
 
-    /// A data packet.
+    /// Stores a data packet, counts its marks, and settles the credit that it used.
     pub(super) fn receive_data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
         let sizes = shared.context.sizes;

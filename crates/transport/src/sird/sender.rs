@@ -119,7 +119,7 @@ impl Sender {
         Some(schedule(u32::try_from(room).unwrap_or(u32::MAX).max(1)))
     }
 
-    /// Lets the packets of the first window go whose time has come.
+    /// Releases the packets of the first window whose time has come.
     pub(super) fn release_first_window(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find_key((peer, id)) else { return };
         let out = &mut self.messages[key];

@@ -39,7 +39,7 @@ impl Connection {
         // Read before the scoreboard changes: controllers get the flight and the phase as they were.
         let (pipe_before, phase) = (self.pipe(), self.phase());
         let mut delivery = Delivery::default();
-        // Cumulative first: `sack` cuts off the part of a block that is below the new `una`.
+        // Cumulative first: `sack_block` cuts off the part of a block that is below the new `una`.
         let acked = self.board.acknowledge_below(arrived, &mut delivery);
         if self.selective {
             packet.sack_blocks().for_each(|block| self.board.sack_block(block, &mut delivery));
@@ -63,7 +63,7 @@ impl Connection {
             self.rtt.clear_backoff();
             let rto = now.saturating_add(self.rtt.rto());
             self.deadline = (self.board.outstanding() > 0).then_some(rto);
-            // Before `respond`: the acknowledgement that ends one recovery may show the loss that begins the next.
+            // Before `respond_to_ack`: the acknowledgement that ends one recovery may show the loss that begins the next.
             self.leave_phase(now);
         }
         self.respond_to_ack(&ack);
@@ -210,7 +210,7 @@ impl Connection {
         {
             self.control.grow_window(&mut self.window, ack);
         }
-        // Asked again, as `begin` may have changed the phase.
+        // Asked again, as `begin_reduction` may have changed the phase.
         let reducing = matches!(self.phase(), Phase::Recovery | Phase::Reducing);
         if reducing && self.proportional {
             // RFC 6937 §3: without SACK, a duplicate stands for one packet that has arrived.

@@ -87,7 +87,7 @@ impl<C: CongestionControl> Transport for Tcp<C> {
 
     fn make_endpoint(params: &Self::Params, context: HostContext) -> TcpEndpoint {
         let usual = AckRules::new(&params.connection);
-        // A controller that follows the delay must not take an acknowledgement that was put off for a queue.
+        // A controller that follows the delay must not mistake a delayed acknowledgement for a queue.
         let rules = if C::COUNTS_ACK_DELAY { usual } else { usual.without_the_wait() };
         Machine::new(
             Sender::new(Controllers::for_transport::<C>(params)),

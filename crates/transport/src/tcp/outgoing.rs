@@ -63,7 +63,7 @@ impl Outgoing {
         let (initial_window, settled) = first_window(controllers, &self.message, context, self.packets, now);
         self.connection.establish(initial_window.window_packets(), settled);
         self.initial_window = Some(initial_window);
-        // The sender calls `release` again for the time of the rest.
+        // The sender calls `release_first_window` again for the time of the rest.
         self.release_first_window(now);
     }
 

@@ -65,7 +65,7 @@ impl Receiver {
         Some(self.messages.entry((packet.src, packet.message)).or_insert_with(fresh))
     }
 
-    /// A data packet.
+    /// Delivers a data packet once, and acknowledges it at once or after the delay of the acknowledgement rules.
     pub(super) fn receive_data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
         if self.finished.contains(key.0, key.1) {

@@ -54,7 +54,7 @@ impl RttEstimator {
         fresh
     }
 
-    /// A measured round trip.
+    /// Adds a measured round trip to the estimate.
     pub(crate) fn add_sample(&mut self, rtt: Time) {
         self.min = self.min.min(rtt);
         self.smooth_sample(rtt);

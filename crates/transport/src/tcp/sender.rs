@@ -140,7 +140,7 @@ impl SendingHalf<TimerKey> for Sender {
             let key = self.turns.pop_front()?;
             // A connection may be acknowledged while it waits for its turn.
             let Some(connection) = self.connections.get_mut(key) else { continue };
-            // Cleared before the poll: `queue` puts it behind the others if it has more.
+            // Cleared before the poll: `queue_connection` puts it behind the others if it has more.
             connection.queued = false;
             match connection.poll_packet(&shared.context, now) {
                 Poll::Send(packet) => {

@@ -99,7 +99,7 @@ pub(super) struct Outgoing {
     backoff: u32,
     /// Time since which the time-out is doubled once more; packets that left before do not wait for that.
     backed_off: Time,
-    /// Last word of the receiver, or request; and the last request.
+    /// Time of the receiver's last answer or of the last request, and time of the last request.
     active: Time,
     requested: Option<Time>,
     /// The one deadline in force; others of this message are left over and mean nothing.

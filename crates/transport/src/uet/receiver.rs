@@ -185,7 +185,7 @@ impl Receiver {
         let Some(rules) = self.settings.credit.clone() else { return };
         while self.pacer.next() <= now {
             let Some((key, line)) = self.pacer.pop() else { return };
-            // It may be complete: only `forget` takes messages out of the lines.
+            // It may be complete: only `forget_messages` takes messages out of the lines.
             let Some(incoming) = self.messages.named_mut(key) else { continue };
             let before = incoming.given;
             let all = before + rules.pull;

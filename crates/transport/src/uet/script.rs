@@ -121,7 +121,7 @@ fn marked_packet(packets: u64, index: u32) -> Packet {
     Packet { ecn: Ecn::Ce, ..data_packet(packets, index) }
 }
 
-/// The same, trimmed.
+/// A data packet, trimmed to its header.
 fn trimmed_header(packet: Packet, last_hop: bool) -> Packet {
     let mut packet = packet;
     packet.trim_payload(84);
@@ -136,7 +136,7 @@ fn ack_packet(index: u32, below: u32) -> Packet {
     packet
 }
 
-/// The same, of packets `index..=to` behind a gap at `below`.
+/// Answer of `PEER` about packets `index..=to`, behind a gap at `below`.
 fn ack_beyond(index: u32, below: u32, to: u32) -> Packet {
     let arrived = to - below;
     let bits = (1u64 << arrived) - 1;

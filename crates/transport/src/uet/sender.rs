@@ -124,7 +124,7 @@ impl Sender {
         if event == SenderEvent::Bounce && out.wants_credit() {
             out.request_credit(shared, now);
         }
-        // `calm` has to run in any case, as it ends the doubling: it comes first.
+        // `reset_backoff` has to run in any case, as it ends the doubling: it comes first.
         if out.reset_backoff() || out.is_unwatched() {
             out.arm_deadline(shared, now);
         }

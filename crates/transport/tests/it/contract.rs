@@ -110,7 +110,7 @@ fn an_unresponsive_message_sends_its_first_window_alone() {
     }
 }
 
-/// Every declared parameter takes its own default, and refuses a name that is not there.
+/// Every declared parameter takes its own default, and refuses an unknown name.
 #[test]
 fn parameters_take_what_they_declare() {
     struct Set;

@@ -424,7 +424,7 @@ fn write_meanings(out: &mut String) {
     out.push_str("}\n");
 }
 
-/// The same as a table of Markdown.
+/// The meanings of fields, as a table in Markdown.
 fn table_of_meanings() -> String {
     let mut out =
         "\n### What fields hold\n\n| field | kinds | flags | transports | holds |\n|---|---|---|---|---|\n"

@@ -69,7 +69,7 @@ class _Maker:
         self._metrics = metrics_of(study, of_enough(study, USUAL))
 
     def panels(self, baseline: str, pick: Pick) -> list[Panel | DotPanel]:
-        """Those of all facets that have something to show."""
+        """Panels of all facets that have something to show."""
         return [panel for facet in self._study.facets for panel in self.of_facet(baseline, facet, pick)]
 
     def of_facet(self, baseline: str, facet: Facet, pick: Pick) -> list[Panel | DotPanel]:

@@ -16,7 +16,7 @@ from headway.sweeps.executor import Executor, ExecutorKind
 from headway.sweeps.packing import Limits
 from headway.sweeps.task import Task, run_task
 
-# Handing out a task takes some milliseconds. At the end of a sweep workers are idle for half of the longest task.
+# Handing out a task takes a few milliseconds. At the end of a sweep workers are idle for half of the longest task.
 LIMITS = Limits(least_s=1.0, most_s=60.0)
 # Interval at which workers are counted.
 COUNT_S = 5.0

@@ -24,7 +24,7 @@ from headway.sweeps.executor import Executor, ExecutorKind
 from headway.sweeps.packing import Limits
 from headway.sweeps.task import Task
 
-# A task starts Python and waits for its turn: some seconds. None is to be as long as most partitions allow.
+# A task takes a few seconds to start Python and wait for its turn. None may be as long as most partitions allow.
 LIMITS = Limits(least_s=60.0, most_s=4 * 3600.0)
 JOBS_FILE = "jobs.json"
 LOGS = "logs"

@@ -222,7 +222,7 @@ impl World {
         self.schedule_step(at, Step::Restart(host, None));
     }
 
-    /// The same with an epoch.
+    /// Replaces a host by a new process at the same address, with this epoch.
     pub fn restart_as(&mut self, at: Time, host: usize, epoch: u64) {
         self.schedule_step(at, Step::Restart(host, Some(epoch)));
     }

@@ -35,7 +35,7 @@ const MOST: u64 = 1_000_000;
 pub(crate) struct Extent {
     /// Number of messages.
     pub messages: f64,
-    /// Those that are under way at a time at the most, if all are equally long; else all of them.
+    /// Most messages that are under way at a time, if all are equally long; otherwise all messages.
     pub at_once: f64,
     /// Edges between them.
     pub edges: f64,
@@ -52,7 +52,7 @@ pub(crate) trait Algorithm: Debug + Clone + Send + Sync + Sized + 'static {
     /// Reads its own keys; `bytes` are those of a rank's buffer.
     fn read(table: &Reader<'_>, ranks: u32, bytes: u64) -> Result<(Self, Resolved), ScenarioError>;
 
-    /// The same with the place of its ranks, and keys that follow from it; an error if they are nowhere that it can use.
+    /// Fits the algorithm to the hosts of its ranks; returns it with the keys that follow, or an error if it cannot use them.
     fn placed(
         self,
         _: &Ranks,

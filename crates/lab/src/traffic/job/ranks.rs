@@ -49,7 +49,7 @@ impl Ranks {
         Ranks::read_or(table, context, None)
     }
 
-    /// The same; `count` of them by default.
+    /// Reads `ranks`, `placement` and `first`, of which there are `count` by default.
     pub(crate) fn read_or(
         table: &Reader<'_>,
         context: &Context<'_>,

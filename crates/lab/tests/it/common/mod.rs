@@ -65,7 +65,7 @@ pub fn load(text: &str, sets: &[&str]) -> Result<Scenario, ScenarioError> {
     Request::text(text, "scenario.toml", &fixtures(), &sets, None).load()
 }
 
-/// The same, which must be right.
+/// A scenario from a string called `scenario.toml`; panics if it has a mistake.
 #[track_caller]
 pub fn good(text: &str, sets: &[&str]) -> Scenario {
     load(text, sets).unwrap_or_else(|e| panic!("{}", e.render()))

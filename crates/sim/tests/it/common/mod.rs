@@ -36,7 +36,7 @@ pub fn flow(src: u32, dst: u32, bytes: u64, start: Time) -> FlowSpec {
     }
 }
 
-/// The same, starting as place `slot` of `share` fair sharers.
+/// The flow, starting as place `slot` of `share` fair sharers.
 pub fn fair(mut flow: FlowSpec, share: u32, slot: u32) -> FlowSpec {
     flow.initial_window = InitialWindow { share, phase: slot, ..InitialWindow::default() };
     flow

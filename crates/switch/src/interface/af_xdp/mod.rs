@@ -1,6 +1,6 @@
 //! AF_XDP sockets: rings of frames in memory that is shared with the kernel.
 //!
-//! The kernel puts frames into this memory before it has made packets of its own of them. They are looked at
+//! The kernel puts frames into this memory before it has made packets of its own of them. They are read
 //! where they are, and a system call sends many at once. A small XDP program hands the frames over and writes the
 //! time in front of each ([`program`]); it is detached when this process ends, however it ends. Frames are copied
 //! in and out of the kernel (`XDP_COPY`), as between veth interfaces they must be.

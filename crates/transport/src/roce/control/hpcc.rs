@@ -138,7 +138,7 @@ pub struct Hpcc {
 }
 
 impl Hpcc {
-    /// The utilisation of the busiest hop, weighed by the time that it is of. HPCC §3.2
+    /// Measures the utilisation of the busiest hop, weighted by the time over which it was measured. HPCC §3.2
     fn measure_utilisation(&mut self, intervals: &[Option<Interval>]) {
         let period = self.flow.base_rtt.as_secs_f64();
         let mut busiest = (0.0, 0.0);

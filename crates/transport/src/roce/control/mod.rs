@@ -228,7 +228,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// An answer with nothing special: one packet more has arrived.
+    /// An answer with nothing special: one more packet has arrived.
     pub(crate) fn plain_answer(now: Time) -> Answer<'static> {
         Answer { now, arrived: 1, newly: 1, next: 2, marked: false, rtt: Time::us(4), stamps: None }
     }

@@ -181,8 +181,8 @@ pub struct Ack<'a> {
 
 /// The decisions that make one TCP differ from another.
 ///
-/// The machine calls [`CongestionControl::acknowledged`] for every acknowledgement, then one of
-/// [`CongestionControl::marked`], [`CongestionControl::lost`] and [`CongestionControl::grow`], or none.
+/// The machine calls [`CongestionControl::handle_ack`] for every acknowledgement, then at most one of
+/// [`CongestionControl::window_after_mark`], [`CongestionControl::window_after_loss`] and [`CongestionControl::grow_window`].
 pub trait CongestionControl: Send + Sized + 'static {
     /// Parameters of the controller.
     type Params: ByPreset + Send + Sync + 'static;
@@ -222,7 +222,7 @@ pub trait CongestionControl: Send + Sized + 'static {
     }
 
     /// A packet is found lost. Of an acknowledgement that shows it, this comes before
-    /// [`CongestionControl::acknowledged`].
+    /// [`CongestionControl::handle_ack`].
     fn packet_lost(&mut self, window: &Window, lost: &LostPacket, now: Time) {
         let _ = (window, lost, now);
     }

@@ -170,7 +170,7 @@ mod tests {
     fn holds_between_alpha_and_beta() {
         let at = Window { cwnd: 30.0, ssthresh: 20.0 };
         // 30 packets, 1 more of queue is 10 us.
-        // On both sides of alpha (2) and beta (4), and far beyond: one packet more or less is the most.
+        // On both sides of alpha (2) and beta (4), and far beyond: the window moves by at most one packet.
         for (queue, cwnd) in [(0, 31.0), (1, 31.0), (2, 30.0), (3, 30.0), (4, 30.0), (5, 29.0), (50, 29.0)] {
             assert_eq!(window_after(at, Time::us(300 + 10 * queue)).cwnd, cwnd, "{queue} queued");
         }

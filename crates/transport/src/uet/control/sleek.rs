@@ -85,7 +85,7 @@ impl Sleek {
 
     fn arm_probe(&mut self, due: Time) -> Option<Time> {
         self.due = Some(due);
-        // An earlier deadline stays, and is moved when it comes (`expired`).
+        // An earlier deadline stays, and is moved when it comes (`expire_deadline`).
         let sooner = self.armed.is_none_or(|armed| due < armed);
         sooner.then(|| *self.armed.insert(due))
     }

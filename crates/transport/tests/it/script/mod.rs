@@ -123,7 +123,7 @@ pub(crate) trait Steps {
         std::iter::from_fn(|| self.poll_packet(now)).collect()
     }
 
-    /// The same in words.
+    /// Packets for a wire that is free for as long as there are any, in words.
     fn sent_words(&mut self, now: Time) -> Vec<String> {
         self.poll_packets(now).iter().map(Self::packet_words).collect()
     }

@@ -156,7 +156,7 @@ mod tests {
             let s = make_setting(n, w, k);
             let (cycle, w0) = (s.exact_cycle(), s.critical_window());
             let top = w0 + k;
-            // Counted packet by packet over the cycle, and not by the formula that `exact` solves.
+            // Counted packet by packet over the cycle, and not by the formula that `exact_cycle` solves.
             let marked = s.packets_between(w0, top);
             let all = s.packets_between(top * (1.0 - cycle.backoff / 2.0), top);
             assert_near(marked / all, cycle.alpha, &format!("N {n}, w {w}"));
