@@ -3,6 +3,7 @@
 
 mod by_cause;
 mod changes;
+pub mod chips;
 mod credits;
 mod deadlock;
 mod detours;
@@ -17,7 +18,7 @@ mod interfaces;
 mod link;
 mod link_stats;
 pub mod lossless;
-pub mod memory;
+mod memory;
 mod network;
 pub mod outcome;
 mod pairs;
@@ -35,6 +36,7 @@ mod witness;
 
 pub use by_cause::TimeByCause;
 pub use changes::{Changes, Flight, Instant, Range, Step, conflict, ranges};
+pub use chips::{Chip, ChipMemory, MemoryParams, MemorySpec};
 pub use credits::{counts_credits, credits_in_flight};
 pub use deadlock::{Deadlock, Lane, Stopped};
 pub use error::{BuildError, Miscounted, RunError};
@@ -50,7 +52,7 @@ pub use interfaces::Owners;
 pub use link::{Altered, Link, LinkChoice, LinkSpec};
 pub use link_stats::{LinkSampler, LinkStats};
 pub use lossless::{Lossless, Surplus};
-pub use memory::{Chip, ChipMemory, Memories, MemoryParams, MemorySpec, Outbound, SharedMemory};
+pub use memory::{Memories, Outbound, SharedMemory};
 pub use network::Network;
 pub use outcome::{
     Arrivals, Ending, Entity, FlowRecord, FlowState, LinkRecord, Metric, Outcome, Progress, Sample,

@@ -1,10 +1,10 @@
 //! The lossless switches of a network: the memory that each reserves for its links.
 
 use crate::changes::{Range, ranges};
+use crate::chips::ALPHA_BITS;
 use crate::error::BuildError;
 use crate::faults::FaultSpec;
 use crate::link::Link;
-use crate::memory::ALPHA_BITS;
 use crate::network::Network;
 use crate::pfc::{Account, Ledger, PfcParams, buffer_of};
 use crate::processor::HostCosts;

@@ -6,7 +6,7 @@
 //! depends on how much of it is free (dynamic thresholds, Choudhury and Hahne, ToN 1998). The rules are those of HPCC's
 //! simulator (SIGCOMM 2019), but for what [`headroom_of`] and decision 78 say.
 
-use crate::memory::{Chip, part};
+use crate::chips::{Chip, part};
 use headway_packet::Packet;
 use headway_params::ParamKind;
 use headway_units::{Rate, Time};
@@ -274,7 +274,7 @@ pub struct PauseCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::ALPHA_BITS;
+    use crate::chips::ALPHA_BITS;
 
     fn ledger(pool: u64, links: usize) -> Ledger {
         let alpha = 1 << (ALPHA_BITS - 3);

@@ -1,11 +1,11 @@
 //! Specification of a run. Everything here is already checked and in base units; scenarios are parsed
 //! and explained elsewhere.
 
+use crate::chips::MemorySpec;
 use crate::faults::FaultSpec;
 use crate::flow::{FlowSpec, Until};
 use crate::graph::Graph;
 use crate::link::{Altered, LinkChoice};
-use crate::memory::MemorySpec;
 use crate::pfc::PfcParams;
 use crate::processor::HostCosts;
 use crate::topology::TopologySpec;

@@ -207,7 +207,11 @@ def _memory(scenario: Scenario, effect: Sequence[InEffect]) -> list[str]:
     said: dict[str, list[str]] = {}
     for one in effect[:MOST_VARIANTS]:
         # Without the sweep, as with some seeds of a scenario, a point is named after its transport.
-        native = scenario.variant(one.variant).native if one.variant in names else scenario.native
+        try:
+            native = scenario.variant(one.variant).native if one.variant in names else scenario.native
+        except HeadwayError:
+            # A variant that refuses an override was named above.
+            continue
         for fact in native.facts():
             if fact.startswith(MEMORY):
                 said.setdefault(fact, []).append(one.variant)
