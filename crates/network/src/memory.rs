@@ -200,7 +200,7 @@ impl Memories {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chips::{Chip, MemoryParams};
+    use crate::chips::Chip;
 
     fn memory(pool: u64, ports: usize, alpha: f64, reserve: u64) -> SharedMemory {
         let alpha = (alpha * f64::from(1u32 << ALPHA_BITS)) as u64;

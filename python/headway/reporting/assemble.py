@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from headway.data.sentences import of_calls
+
 from .claims import ClaimRow, claim_rows
 from .figures import NAMES, aliases, kind_of
 from .load import Results
@@ -88,7 +90,11 @@ def assemble(results: Results) -> Report:
     wanted, unknown = _wanted(results.report, [figure.id for figure in figures])
     jobs = job_tables(study) if some else ()
     # What the scenario asks for is first, then why a job took its time, and else the picture that most likely answers.
-    order = [*wanted, *(OF_JOBS if jobs else ()), *(() if wanted else _answers(study))]
+    # Calls wait for each other, too, but their answer is how long they take.
+    has_calls = bool(of_calls(point.summary for point in study.points))
+    likely = [] if wanted else list(_answers(study))
+    about_jobs = list(OF_JOBS) if jobs else []
+    order = [*wanted, *(likely + about_jobs if has_calls else about_jobs + likely)]
     figures.sort(key=lambda figure: order.index(figure.id) if figure.id in order else len(order))
     if wanted and results.claims:
         figures = _paper_first(study, figures, wanted)
