@@ -12,9 +12,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from headway.cli.sweep import _Display
 from headway.loading import Scenario
 from headway.names import resolve
 from headway.sweeps import contention as contention_module
@@ -314,3 +316,13 @@ def test_the_files_of_a_run_take_about_what_is_expected(tmp_path: Path, traffic:
     taken = sum(file.stat().st_size for file in out.iterdir())
     expected = Scenario.load(path).native.expected_file_bytes()
     assert taken / 2.5 < expected < 2.5 * taken, f"{taken} B taken, {expected} B expected"
+
+
+def test_a_sweep_whose_points_are_all_there_says_no_time_left() -> None:
+    # On a busy machine reading them takes longer than the second after which the time left is told.
+    shown: list[tuple[str, float, str]] = []
+    bars = SimpleNamespace(overall=lambda *said: shown.append(said))
+    display = _Display(cast("Any", bars), "mine", lambda: NOTHING, quiet=True)
+    display._began -= 3600
+    display.planned(4, 4, [])
+    assert shown == [("mine", 1.0, "4/4 points")]

@@ -52,7 +52,7 @@ def test_a_file_says_units_and_meanings_of_its_columns(run: headway.Run, tmp_pat
 
 
 def by_polars(table: Any, file: Path) -> Path:  # noqa: ANN401  (what a run gives, with the module's own table in it)
-    """Write a table as the package does for a module that was built without the feature `parquet`, and return the file."""
+    """Write a table as a module without the feature `parquet` does, and return the file."""
     source = table._source
     file.write_bytes(parquet.write(source.columns(), source.schema()))
     return file

@@ -95,9 +95,9 @@ pub fn comes_back<V: TypedView>(packet: &Packet) -> bool {
 ///         }
 ///     }
 /// }
-/// let grant = Grant { first: 7, permitted: 2 }.on(Packet::new(PacketKind::Grant, HostId(1), HostId(0), 0));
+/// let grant = Grant { first: 7, permitted: 2 }.put_on(Packet::new(PacketKind::Grant, HostId(1), HostId(0), 0));
 /// assert_eq!((grant.index, grant.count), (7, 2));
-/// assert_eq!(Grant::read(&grant).first, 7);
+/// assert_eq!(Grant::from_packet(&grant).first, 7);
 /// assert_eq!(PACKETS.views[0].fields[1].field, "count");
 /// ```
 #[macro_export]

@@ -230,8 +230,8 @@ impl ParamSpec {
     /// use headway_units::Time;
     /// let kind = ParamKind::Time { min: Time::ZERO, max: Time::s(1) };
     /// let spec = ParamSpec { name: "grace", kind, default: ParamValue::Time(Time::ZERO), doc: "" };
-    /// assert_eq!(spec.read(" 40 us"), Ok(ParamValue::Time(Time::us(40))));
-    /// assert!(spec.read("40").is_err() && spec.read("2 s").is_err());
+    /// assert_eq!(spec.read_value(" 40 us"), Ok(ParamValue::Time(Time::us(40))));
+    /// assert!(spec.read_value("40").is_err() && spec.read_value("2 s").is_err());
     /// ```
     pub fn read_value(&self, text: &str) -> Result<ParamValue, ParamError> {
         let wrong = || ParamError::Type { name: self.name, expected: self.kind.expected_form() };

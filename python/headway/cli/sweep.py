@@ -311,7 +311,8 @@ class _Display:
         worked = begun - self._reused
         note = f"{self._ended}/{self._total} points"
         left = self._total - begun
-        if worked >= TELLING_SHARE * (worked + left) and time.monotonic() - self._began >= TELLING_S:
+        # All may be there already, and reading them may have taken a while.
+        if worked > 0 and worked >= TELLING_SHARE * (worked + left) and time.monotonic() - self._began >= TELLING_S:
             left_s = (time.monotonic() - self._began) * left / worked
             note += f", about {wait(max(0.0, left_s))} left"
         self._bars.overall(self._name, begun / self._total, note)

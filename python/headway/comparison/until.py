@@ -31,7 +31,7 @@ def _noted(sample: Sample) -> bool:
 
 
 def until_sender(sample: Sample) -> Sample:
-    """A copy whose times end when the sender knows: as the run noted it, or else with a control packet's way back added."""
+    """A copy whose times end when the sender knows: as the run noted it, else with the way back of a control packet."""
     import polars
 
     if _noted(sample):

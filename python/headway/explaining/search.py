@@ -215,7 +215,7 @@ class Search(Findings):
                 self._step(f"along {choice.id}", [self._with(reading, choice, value) for value in middles])
 
     def _unsettled(self, choice: Choice, reading: Reading) -> list[float]:
-        """Values to try next: the middle of each pair of neighbouring tried values between which a claim's verdict turns."""
+        """Values to try next: the middle of each pair of neighbouring tried values where a claim's verdict turns."""
         assert choice.span is not None
         known = self.along(choice, reading)
         claims = [claim for claim in self.bench.claims if claim.id not in self.found.closed]
@@ -228,7 +228,7 @@ class Search(Findings):
 
 
 def _turns(claim: Claim, below: Outcome | None, above: Outcome | None) -> bool:
-    """True if a claim is reproduced at one of two values and not at the other, or passes the published value in between."""
+    """True if a claim is reproduced at one of two values only, or passes the published value in between."""
     if below is None or above is None:
         return False
     if below.reproduced or above.reproduced:
