@@ -209,7 +209,7 @@ impl hw_address {
         hw_address { ip, ip_bytes, port: address.port() }
     }
 
-    pub(crate) fn to_socket(&self) -> Answer<SocketAddr> {
+    pub(crate) fn to_socket(self) -> Answer<SocketAddr> {
         let [a, b, c, d, ..] = self.ip;
         let ip = match self.ip_bytes {
             4 => IpAddr::V4(Ipv4Addr::new(a, b, c, d)),

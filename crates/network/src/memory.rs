@@ -273,7 +273,7 @@ mod tests {
         // Eight ports fill one after the other, and the first ones hold more than those that come last.
         let eight: Vec<(usize, u64)> = (0..32_000).map(|turn| (turn / 4_000, 1500)).collect();
         // By hand: 1311 packets are the most for which q + 1500 <= B - q holds before each of them.
-        let cases: [(&[(usize, u64)], Vec<f64>, Option<u64>); 3] =
+        let cases =
             [(&one, vec![1.0], Some(1_966_500)), (&two, vec![1.0, 0.5], None), (&eight, vec![0.5; 8], None)];
         for (arrivals, alphas, first) in cases {
             let theirs = queues_of_abm(size, arrivals, &alphas);

@@ -147,7 +147,7 @@ impl AddressFields {
         AddressFields { address: ip.octets(), port: address.port().into() }
     }
 
-    fn to_address(&self) -> SocketAddr {
+    fn to_address(self) -> SocketAddr {
         // IPv4 addresses travel as mapped ones; sockets compare the plain form.
         SocketAddr::new(IpAddr::V6(Ipv6Addr::from(self.address)).to_canonical(), self.port.get())
     }

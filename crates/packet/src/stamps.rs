@@ -103,7 +103,7 @@ impl WireHop {
     }
 
     /// The stamp; `None` where its rate is 0, which no port has.
-    fn to_hop(&self) -> Option<Hop> {
+    fn to_hop(self) -> Option<Hop> {
         let rate = Rate::new(u64::from(self.rate.get()) * 1000)?;
         let (at, sent, queue) = (Time(self.at.get()), self.sent.get(), self.queue.get().into());
         Some(Hop { at, sent, queue, rate })
