@@ -83,7 +83,7 @@ impl ArrowTable {
     /// That of a data frame, because the crates of Arrow are not compiled for `make demo`.
     #[cfg(not(feature = "parquet"))]
     fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let frame = functions(py)?.call_method1("frame", (self.columns(py)?,))?;
+        let frame = functions_module(py)?.call_method1("frame", (self.columns(py)?,))?;
         Ok(frame.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>()?)
     }
 }
