@@ -133,7 +133,7 @@ fn run(command: &Command) -> Result<(), KernelError> {
 }
 
 #[cfg(all(target_os = "linux", feature = "load"))]
-fn unload_control(name: &str) -> Result<(), KernelError> {
+fn unload(name: &str) -> Result<(), KernelError> {
     use headway_kernel::registry;
     registry::unload(name)?;
     println!("{name} is unloaded; connections that use it keep it until they end");
@@ -159,7 +159,7 @@ fn warn_of_namespaces(name: &str) {
 
 /// Settings and counters of a loaded program.
 #[cfg(all(target_os = "linux", feature = "load"))]
-fn show_control(name: &str, json: bool) -> Result<(), KernelError> {
+fn show(name: &str, json: bool) -> Result<(), KernelError> {
     use headway_kernel::registry;
     let entries = registry::list()?;
     let Some(entry) = entries.iter().find(|entry| entry.name == name) else {
@@ -170,12 +170,12 @@ fn show_control(name: &str, json: bool) -> Result<(), KernelError> {
     let programs = registry::programs()?;
     // The last of a name is the newest; earlier ones are those that connections still keep.
     let Some(program) = programs.iter().rfind(|program| program.about.name == name) else {
-        return Err(KernelError::refused(
+        return Err(KernelError::refused_step(
             format!("showing {name}"),
             "it was loaded by another version of Headway",
         ));
     };
-    let words = program.live.words(&entry.control);
+    let words = program.live.parameter_words(&entry.control);
     let about = &program.about;
     let old = registry::kept(&programs, &entries)
         .iter()
@@ -204,8 +204,8 @@ fn show_control(name: &str, json: bool) -> Result<(), KernelError> {
 }
 
 #[cfg(all(target_os = "linux", feature = "load"))]
-fn load_control(control: Control, sets: &[String], pin: bool, suffix: &str) -> Result<(), KernelError> {
-    let settings = control.settings(sets)?;
+fn load(control: Control, sets: &[String], pin: bool, suffix: &str) -> Result<(), KernelError> {
+    let settings = control.parse_settings(sets)?;
     // Before the program is loaded: a Ctrl-C in between must not leave it behind.
     let stop = interrupts()?;
     let (name, loaded) = headway_kernel::registry::load(control, &settings, suffix, pin)?;
@@ -219,19 +219,19 @@ fn load_control(control: Control, sets: &[String], pin: bool, suffix: &str) -> R
 
 /// Ctrl-C and the like. Asked for before anything is changed, so that none is lost.
 #[cfg(all(target_os = "linux", feature = "load"))]
-fn catch_interrupts() -> Result<std::sync::mpsc::Receiver<()>, KernelError> {
+fn interrupts() -> Result<std::sync::mpsc::Receiver<()>, KernelError> {
     let (stop, stopped) = std::sync::mpsc::channel();
     ctrlc::set_handler(move || {
         // The channel is closed only when the program is about to end.
         let _ = stop.send(());
     })
-    .map_err(|error| KernelError::refused("watching for Ctrl-C", error))?;
+    .map_err(|error| KernelError::refused_step("watching for Ctrl-C", error))?;
     Ok(stopped)
 }
 
 /// Says a line and waits for Ctrl-C.
 #[cfg(all(target_os = "linux", feature = "load"))]
-fn wait_for_interrupt(stop: &std::sync::mpsc::Receiver<()>, line: &str) -> Result<(), KernelError> {
+fn wait(stop: &std::sync::mpsc::Receiver<()>, line: &str) -> Result<(), KernelError> {
     use std::io::Write;
     let mut out = std::io::stdout();
     // The program can still be ended when its output is not read.
@@ -241,7 +241,7 @@ fn wait_for_interrupt(stop: &std::sync::mpsc::Receiver<()>, line: &str) -> Resul
 }
 
 #[cfg(all(target_os = "linux", feature = "load"))]
-fn list_controls(json: bool) -> Result<(), KernelError> {
+fn list(json: bool) -> Result<(), KernelError> {
     let entries = headway_kernel::registry::list()?;
     if json {
         let entry = |entry: &headway_kernel::registry::Entry| {

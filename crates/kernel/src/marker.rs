@@ -23,19 +23,20 @@ impl Marker {
         crate::registry::available()?;
         let step = || format!("marking on {interface}");
         let index = nix::net::if_::if_nametoindex(interface).map_err(|_| {
-            KernelError::refused(step(), "there is no such interface in this network namespace")
+            KernelError::refused_step(step(), "there is no such interface in this network namespace")
         })?;
-        let refused = |error: libbpf_rs::Error| KernelError::refused(step(), error);
+        let refused = |error: libbpf_rs::Error| KernelError::refused_step(step(), error);
         let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(refused)?;
         // The map's name begins with that of the object, cut to what the kernel allows.
         let settings = open.maps_mut().find(|map| map.name().to_string_lossy().ends_with(".bss"));
         let mut settings =
-            settings.ok_or_else(|| KernelError::refused(step(), "its object has no threshold"))?;
+            settings.ok_or_else(|| KernelError::refused_step(step(), "its object has no threshold"))?;
         settings.set_initial_value(&threshold.to_ne_bytes()).map_err(refused)?;
         // After the threshold is set: initial values can only be given before the object is loaded.
         let object = open.load().map_err(refused)?;
         let program = object.progs().next();
-        let program = program.ok_or_else(|| KernelError::refused(step(), "its object has no program"))?;
+        let program =
+            program.ok_or_else(|| KernelError::refused_step(step(), "its object has no program"))?;
         let hook = TcHookBuilder::new(program.as_fd())
             .ifindex(index as i32)
             // A marker that was killed has left its program behind under the same handle and priority.
@@ -43,7 +44,7 @@ impl Marker {
             .handle(1)
             .priority(1)
             .hook(TC_EGRESS);
-        let made = make_clsact(index as i32).map_err(|error| KernelError::refused(step(), error))?;
+        let made = make_clsact(index as i32).map_err(|error| KernelError::refused_step(step(), error))?;
         // Made before the program is attached: if that fails, `drop` takes the `clsact` away again.
         let mut marker = Marker { hook, made, _object: object };
         marker.hook.attach().map_err(refused)?;

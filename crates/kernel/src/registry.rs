@@ -50,7 +50,7 @@ pub struct Entry {
 }
 
 /// Checks for the kernel's prerequisites; the error names the missing one.
-pub fn check_prerequisites() -> Result<(), KernelError> {
+pub fn available() -> Result<(), KernelError> {
     let missing = |what: &str| Err(KernelError::Missing(what.into()));
     if let Some(lacking) = lacking_privileges() {
         return missing(&lacking);
@@ -77,7 +77,7 @@ fn lacking_privileges() -> Option<String> {
     lacking(has)
 }
 
-fn lacking_capabilities(has: u64) -> Option<String> {
+fn lacking(has: u64) -> Option<String> {
     let lacks = |(bit, _): &(u32, &str)| has >> bit & 1 == 0;
     // CAP_SYS_ADMIN includes the other two on every kernel; since Linux 5.8 they exist on their own.
     let wanted = if lacks(&SYS_ADMIN) { &[NET_ADMIN, BPF, PERFMON][..] } else { &[NET_ADMIN][..] };
@@ -91,7 +91,7 @@ fn lacking_capabilities(has: u64) -> Option<String> {
 }
 
 /// Loads one, under its name and `suffix`.
-pub fn load_program(
+pub fn load(
     control: Control,
     settings: &Settings,
     suffix: &str,
@@ -106,7 +106,7 @@ pub fn load_program(
     libbpf_rs::set_print(Some((PrintLevel::Warn, remember)));
     // Warnings of an earlier attempt do not belong to this one.
     WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    let mut open = ObjectBuilder::default().open_memory(control.object()).map_err(refused)?;
+    let mut open = ObjectBuilder::default().open_memory(control.compiled_object()).map_err(refused)?;
     for mut map in open.maps_mut() {
         if map.name() == control.name() {
             let value = map.initial_value_mut().ok_or_else(|| damaged(control, "no congestion control"))?;
@@ -125,19 +125,19 @@ pub fn load_program(
     let mut link = map.attach_struct_ops().map_err(refused)?;
     if let Some(path) = pin {
         link.pin(&path)
-            .map_err(|error| KernelError::refused(format!("pinning {}", path.display()), error))?;
+            .map_err(|error| KernelError::refused_step(format!("pinning {}", path.display()), error))?;
     }
     Ok((name, Loaded { link, _object: object }))
 }
 
 impl Loaded {
     /// Path of the pin, if it stays loaded when this value is dropped.
-    pub fn pin_path(&self) -> Option<PathBuf> {
+    pub fn pinned(&self) -> Option<PathBuf> {
         self.link.pin_path()
     }
 }
 
-fn suffixed_name(control: Control, suffix: &str) -> Result<String, KernelError> {
+fn named(control: Control, suffix: &str) -> Result<String, KernelError> {
     let name = format!("{}{suffix}", control.name());
     let good = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if name.len() > NAME_BYTES || !name.chars().all(good) {
@@ -149,8 +149,8 @@ fn suffixed_name(control: Control, suffix: &str) -> Result<String, KernelError> 
 }
 
 /// True if the kernel has a congestion control of that name.
-pub fn is_registered(name: &str) -> Result<bool, KernelError> {
-    let all = fs::read_to_string(AVAILABLE).map_err(|error| KernelError::refused(AVAILABLE, error))?;
+pub fn registered(name: &str) -> Result<bool, KernelError> {
+    let all = fs::read_to_string(AVAILABLE).map_err(|error| KernelError::refused_step(AVAILABLE, error))?;
     Ok(all.split_whitespace().any(|one| one == name))
 }
 
@@ -161,20 +161,20 @@ fn pin_path(name: &str) -> Result<PathBuf, KernelError> {
             "the BPF file system for --pin: mount -t bpf bpf /sys/fs/bpf".into(),
         ));
     }
-    fs::create_dir_all(PINS).map_err(|error| KernelError::refused(PINS, error))?;
+    fs::create_dir_all(PINS).map_err(|error| KernelError::refused_step(PINS, error))?;
     Ok(Path::new(PINS).join(name))
 }
 
-fn remember_warning(_: PrintLevel, line: String) {
+fn remember(_: PrintLevel, line: String) {
     WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).push(line);
 }
 
-fn damaged_object(control: Control, what: &str) -> KernelError {
-    KernelError::refused(format!("the object of {}", control.name()), format!("it has {what}"))
+fn damaged(control: Control, what: &str) -> KernelError {
+    KernelError::refused_step(format!("the object of {}", control.name()), format!("it has {what}"))
 }
 
 /// The kernel's answer with what libbpf has said of it, in a sentence.
-fn kernel_refusal(control: Control, name: &str, error: &libbpf_rs::Error) -> KernelError {
+fn refusal(control: Control, name: &str, error: &libbpf_rs::Error) -> KernelError {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     match error.kind() {
         ErrorKind::PermissionDenied => KernelError::Missing(
@@ -186,7 +186,7 @@ fn kernel_refusal(control: Control, name: &str, error: &libbpf_rs::Error) -> Ker
             let warnings = WARNINGS.lock().unwrap_or_else(PoisonError::into_inner);
             let last = warnings.iter().rev().flat_map(|text| text.lines().rev()).map(str::trim);
             let told = last.filter(|line| !line.is_empty()).take(3).collect::<Vec<_>>().join("; ");
-            KernelError::refused(
+            KernelError::refused_step(
                 format!("loading {} into Linux {} (6.4 or newer is needed)", control.name(), release.trim()),
                 format!("{error}{}{told}", if told.is_empty() { "" } else { ": " }),
             )
@@ -195,13 +195,13 @@ fn kernel_refusal(control: Control, name: &str, error: &libbpf_rs::Error) -> Ker
 }
 
 /// Position at which the kernel keeps the name of a congestion control in what BPF has given it, and the type of that.
-fn name_layout() -> Result<(u32, usize), KernelError> {
+fn layout() -> Result<(u32, usize), KernelError> {
     let missing = || {
         KernelError::Missing(
             "a kernel that takes congestion controls from BPF (struct_ops, CONFIG_BPF_JIT): this one does not".into(),
         )
     };
-    let types = Btf::from_vmlinux().map_err(|error| KernelError::refused(KERNEL_TYPES, error))?;
+    let types = Btf::from_vmlinux().map_err(|error| KernelError::refused_step(KERNEL_TYPES, error))?;
     let value: Struct<'_> = types.type_by_name("bpf_struct_ops_tcp_congestion_ops").ok_or_else(missing)?;
     let ops: Struct<'_> = types.type_by_name("tcp_congestion_ops").ok_or_else(missing)?;
     let offset = |of: &Struct<'_>, field: &str| {
@@ -221,7 +221,7 @@ fn name_layout() -> Result<(u32, usize), KernelError> {
 }
 
 /// All that are registered from BPF, by this program or another.
-pub fn list_registered() -> Result<Vec<Entry>, KernelError> {
+pub fn list() -> Result<Vec<Entry>, KernelError> {
     available()?;
     let (kind, offset) = layout()?;
     let mut found = Vec::new();
@@ -260,7 +260,7 @@ pub struct Program {
 
 /// All programs of this crate that the kernel still has: those that are registered, and those of before which connections or the
 /// settings of network namespaces keep.
-pub fn list_programs() -> Result<Vec<Program>, KernelError> {
+pub fn programs() -> Result<Vec<Program>, KernelError> {
     available()?;
     let mut found = Vec::new();
     for map in MapInfoIter::default() {
@@ -269,7 +269,7 @@ pub fn list_programs() -> Result<Vec<Program>, KernelError> {
         }
         let value = MapHandle::from_map_id(map.id).and_then(|map| map.lookup(&[0; 4], MapFlags::empty()));
         let Ok(Some(value)) = value else { continue };
-        if let (Some(about), Some(live)) = (About::parse(&value), Live::parse(&value)) {
+        if let (Some(about), Some(live)) = (About::from_memory(&value), Live::from_memory(&value)) {
             found.push(Program { about, live, map: map.id });
         }
     }
@@ -279,7 +279,7 @@ pub fn list_programs() -> Result<Vec<Program>, KernelError> {
 }
 
 /// Names of programs that are kept although another has their name, or none: how many of each.
-pub fn kept_programs(programs: &[Program], registered: &[Entry]) -> Vec<(String, usize)> {
+pub fn kept(programs: &[Program], registered: &[Entry]) -> Vec<(String, usize)> {
     let mut counts: Vec<(String, usize)> = Vec::new();
     for program in programs {
         match counts.iter_mut().find(|(name, _)| *name == program.about.name) {
@@ -326,7 +326,7 @@ pub fn namespaces_with(name: &str) -> Vec<i32> {
 }
 
 /// Processes that hold a link open.
-fn link_holders(link: u32) -> Vec<(i32, String)> {
+fn holders(link: u32) -> Vec<(i32, String)> {
     let wanted = format!("link_id:\t{link}");
     let holds = |pid: &i32| {
         let Ok(files) = fs::read_dir(format!("/proc/{pid}/fdinfo")) else { return false };
@@ -345,7 +345,7 @@ fn link_holders(link: u32) -> Vec<(i32, String)> {
     .collect()
 }
 
-fn pin_of(link: u32) -> Option<PathBuf> {
+fn pinned(link: u32) -> Option<PathBuf> {
     let pins = fs::read_dir(PINS).ok()?;
     pins.flatten()
         .map(|entry| entry.path())
@@ -354,7 +354,7 @@ fn pin_of(link: u32) -> Option<PathBuf> {
 
 /// Takes one away: removes its pin, and ends the process that holds it. Connections that use it keep it until they
 /// end.
-pub fn unload_program(name: &str) -> Result<(), KernelError> {
+pub fn unload(name: &str) -> Result<(), KernelError> {
     let entries = list()?;
     let Some(entry) = entries.iter().find(|entry| entry.name == name) else {
         let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
@@ -371,11 +371,12 @@ pub fn unload_program(name: &str) -> Result<(), KernelError> {
     }
     if let Some(path) = &entry.pin {
         // Before processes are ended: as long as there is a pin, the link does not go with them.
-        fs::remove_file(path).map_err(|error| KernelError::refused(path.display().to_string(), error))?;
+        fs::remove_file(path)
+            .map_err(|error| KernelError::refused_step(path.display().to_string(), error))?;
     }
     for (pid, _) in &entry.processes {
         kill(Pid::from_raw(*pid), Signal::SIGTERM)
-            .map_err(|error| KernelError::refused(format!("ending process {pid}"), error))?;
+            .map_err(|error| KernelError::refused_step(format!("ending process {pid}"), error))?;
     }
     // The kernel drops the link when the process has ended, which takes a moment from the signal on.
     for _ in 0..500 {
@@ -384,7 +385,7 @@ pub fn unload_program(name: &str) -> Result<(), KernelError> {
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-    Err(KernelError::refused(format!("unloading {name}"), "it is still registered after 5 s"))
+    Err(KernelError::refused_step(format!("unloading {name}"), "it is still registered after 5 s"))
 }
 
 #[cfg(test)]
@@ -405,7 +406,8 @@ mod tests {
         let settings = Control::Dctcp.settings(&[]).expect("good");
         let program = |name: &str, map| {
             let bytes = settings.to_bytes_as(name);
-            let (about, live) = (About::parse(&bytes).expect("one"), Live::parse(&bytes).expect("one"));
+            let (about, live) =
+                (About::from_memory(&bytes).expect("one"), Live::from_memory(&bytes).expect("one"));
             Program { about, live, map }
         };
         let entry = |name: &str| Entry {
