@@ -59,7 +59,7 @@ pub(crate) fn read(item: &Item<'_>) -> Result<MemorySpec, ScenarioError> {
             Some(size) => size.range("more than 0", "0 B"),
             None => {
                 let problem = Problem::MissingKey { key: "size".into(), table: table.name() };
-                let chips = headway_network::Chip::WORDS[1..].join("\", \"");
+                let chips = Chip::WORDS[1..].join("\", \"");
                 ScenarioError::new(problem, table.at()).help(format!(
                     "say the memory of a switch, size = \"12 MB\", or whose it is, chip = \"{chips}\""
                 ))
@@ -154,7 +154,10 @@ const CLOSE: f64 = 1.1;
 
 /// The chip that could be the switch of a network which carries most, with its memory.
 pub(crate) fn fitting_chip(topology: &Topology, fabric: &FabricSpec) -> Option<(Chip, ChipMemory)> {
-    let network = Network::build(&topology.spec, fabric).ok()?;
+    chip_for(&Network::build(&topology.spec, fabric).ok()?)
+}
+
+fn chip_for(network: &Network) -> Option<(Chip, ChipMemory)> {
     let hosts = network.interfaces();
     let mut rates = vec![0u64; network.switches() as usize];
     let mut fastest = 0;
@@ -172,7 +175,7 @@ pub(crate) fn warn_of_default(topology: &Topology, fabric: &FabricSpec) -> Optio
     fabric.pfc.as_ref().filter(|pfc| pfc.buffer == 0 && pfc.chip.memory().is_none())?;
     let network = Network::build(&topology.spec, fabric).ok()?;
     let buffer = Lossless::new(&network, Surplus::default()).ok()??.buffer();
-    let (chip, memory) = fitting_chip(topology, fabric)?;
+    let (chip, memory) = chip_for(&network)?;
     (buffer as f64 > CLOSE * memory.size as f64).then(|| {
         let (chip, port, size) = (chip.word(), memory.port, memory.size);
         format!(

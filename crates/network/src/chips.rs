@@ -6,6 +6,11 @@ use headway_params::ParamKind;
 /// Parts of a byte in which thresholds are computed: whole numbers are the same everywhere.
 pub(crate) const ALPHA_BITS: u32 = 20;
 
+/// A part of memory, in 2^-20.
+pub(crate) fn whole_alpha(alpha: f64) -> u64 {
+    (alpha * f64::from(1u32 << ALPHA_BITS)).round() as u64
+}
+
 /// A part of the free memory, in 2^-20.
 #[inline]
 pub(crate) fn part(free: u64, alpha: u64) -> u64 {
@@ -199,11 +204,15 @@ impl MemorySpec {
         self.alphas.get(class.saturating_sub(1)).copied().unwrap_or(self.params.alpha)
     }
 
+    /// Bytes that the queues of a switch of so many ports have for themselves.
+    pub(crate) fn reserved_by(&self, ports: u64) -> u64 {
+        let classes = self.params.classes + u64::from(self.params.count_control);
+        self.params.reserve.saturating_mul(classes).saturating_mul(ports)
+    }
+
     /// Bytes that each of `full` queues of data holds once they have taken what they may, at a switch of so many ports.
     pub fn share_of(&self, ports: u64, full: u64) -> u64 {
-        let classes = self.params.classes + u64::from(self.params.count_control);
-        let reserves = self.params.reserve.saturating_mul(classes).saturating_mul(ports);
-        let pool = self.params.size.saturating_sub(reserves) as f64;
+        let pool = self.params.size.saturating_sub(self.reserved_by(ports)) as f64;
         let alpha = self.alpha_of(1);
         self.params.reserve + (alpha * pool / (1.0 + full as f64 * alpha)) as u64
     }

@@ -1,7 +1,7 @@
 //! The lossless switches of a network: the memory that each reserves for its links.
 
 use crate::changes::{Range, ranges};
-use crate::chips::ALPHA_BITS;
+use crate::chips::whole_alpha;
 use crate::error::BuildError;
 use crate::faults::FaultSpec;
 use crate::link::Link;
@@ -128,7 +128,7 @@ impl Lossless {
             *sum = sum.saturating_add(own);
             // Doubled with each doubling of the rate.
             let times = (link.spec.rate.bps() / fastest[switch as usize].bps().max(1)).max(1).ilog2();
-            let alpha = (params.alpha * f64::from(1u32 << ALPHA_BITS)).round() as u64;
+            let alpha = whole_alpha(params.alpha);
             // Bounded, so that the shift cannot overflow.
             inbound.push(Some(Inbound { switch, place, headroom, alpha: alpha << times.min(20) }));
         }

@@ -5,7 +5,7 @@
 //! `alpha / (1 + alpha)` of the pool, and `n` full queues `alpha / (1 + n alpha)` each. Lossless switches count packets by
 //! the link that they came over instead ([`crate::pfc`]).
 
-use crate::chips::{ALPHA_BITS, MemorySpec, part};
+use crate::chips::{MemorySpec, part, whole_alpha};
 use crate::error::BuildError;
 use crate::network::Network;
 
@@ -149,14 +149,13 @@ impl Memories {
             let own = network.alpha_at(number as u32);
             memory.queues.extend((0..classes).map(|class| {
                 let alpha = own.unwrap_or_else(|| spec.alpha_of(class));
-                Queue { alpha: (alpha * f64::from(1u32 << ALPHA_BITS)).round() as u64, bytes: 0 }
+                Queue { alpha: whole_alpha(alpha), bytes: 0 }
             }));
             outbound.push(Some(Outbound { switch, place }));
         }
-        let counted = spec.params.classes + u64::from(spec.params.count_control);
         for (switch, memory) in switches.iter_mut().enumerate() {
             let ports = (memory.queues.len() / classes) as u64;
-            let needed = spec.params.reserve.saturating_mul(counted).saturating_mul(ports);
+            let needed = spec.reserved_by(ports);
             let Some(pool) = spec.params.size.checked_sub(needed).filter(|pool| *pool > 0 || ports == 0)
             else {
                 let switch = network.node_name(hosts + switch as u32);
@@ -203,7 +202,7 @@ mod tests {
     use crate::chips::Chip;
 
     fn memory(pool: u64, ports: usize, alpha: f64, reserve: u64) -> SharedMemory {
-        let alpha = (alpha * f64::from(1u32 << ALPHA_BITS)) as u64;
+        let alpha = whole_alpha(alpha);
         let queues = vec![Queue { alpha, bytes: 0 }; ports * 2];
         SharedMemory { pool, reserve, classes: 2, queues, ..SharedMemory::default() }
     }
@@ -279,7 +278,7 @@ mod tests {
             let theirs = queues_of_abm(size, arrivals, &alphas);
             let mut own = memory(size, alphas.len(), 1.0, 0);
             for (place, alpha) in alphas.iter().enumerate() {
-                own.queues[place * 2 + 1].alpha = (alpha * f64::from(1u32 << ALPHA_BITS)) as u64;
+                own.queues[place * 2 + 1].alpha = whole_alpha(*alpha);
             }
             for &(queue, packet) in arrivals {
                 if own.room(queue as u32, 1, 0) >= packet {

@@ -179,29 +179,23 @@ impl Algorithm for Exchange {
         let first = self.at_once.map_or(others, |count| count.min(others));
         // With `skew` all of a buffer goes to other ranks.
         let sent = if self.skew > 0.0 { u64::from(ranks) } else { others };
-        let (all, nodes) = match self.way {
-            Way::Direct => (0.0, 0.0),
-            Way::Pxn { node } | Way::ByNode { node } => (f64::from(node - 1), f64::from(ranks / node - 1)),
+        let over_nodes = |node: u32, twice: f64| {
+            let (all, nodes) = (f64::from(node - 1), f64::from(ranks / node - 1));
+            let handed = n * all * nodes;
+            let messages = n * (all + nodes) + twice * handed;
+            let bytes = bytes.saturating_mul(2 * u64::from(ranks));
+            Extent { messages, at_once: messages, edges: handed, bytes }
         };
-        let whole = bytes.saturating_mul(2 * u64::from(ranks));
         match self.way {
-            Way::Direct => {}
+            Way::Direct => Extent {
+                messages: n * others as f64,
+                at_once: n * if self.skew > 0.0 { others } else { first } as f64,
+                edges: n * (others - first) as f64,
+                bytes: bytes.saturating_mul(sent),
+            },
             // Inside a node, on the own rail, and twice on others.
-            Way::Pxn { .. } => {
-                let handed = n * all * nodes;
-                let messages = n * (all + nodes) + 2.0 * handed;
-                return Extent { messages, at_once: messages, edges: handed, bytes: whole };
-            }
-            Way::ByNode { .. } => {
-                let messages = n * (all + nodes);
-                return Extent { messages, at_once: messages, edges: n * all * nodes, bytes: whole };
-            }
-        }
-        Extent {
-            messages: n * others as f64,
-            at_once: n * if self.skew > 0.0 { others } else { first } as f64,
-            edges: n * (others - first) as f64,
-            bytes: bytes.saturating_mul(sent),
+            Way::Pxn { node } => over_nodes(node, 2.0),
+            Way::ByNode { node } => over_nodes(node, 0.0),
         }
     }
 
