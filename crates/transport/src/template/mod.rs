@@ -1,14 +1,11 @@
 //! A transport to copy: a window, and for every packet an acknowledgement and a time-out. It is from no
 //! paper, and shows all that a transport has to do. How to start: `docs/adding-a-transport.md`.
 
-use crate::promises::Promised;
 mod packets;
 
-use crate::endpoint::Gone;
-use crate::messages::MessageId;
-use crate::probes::{self, Sink};
 use crate::two_sided::{Machine, ReceivingHalf, SendingHalf, TwoSided};
 use crate::{HostContext, Message, Transport, TransportInfo};
+use crate::{endpoint::Gone, messages::MessageId, probes, probes::Sink, promises::Promised};
 use crate::{finished::FinishedMessages, index_window::IndexWindow};
 use headway_gauges::GaugeInfo;
 use headway_packet::{Family, HostId, Packet, PacketFlags, PacketKind, TypedView};
@@ -95,9 +92,8 @@ pub struct Sender {
 
 impl Sender {
     fn receive_ack(&mut self, shared: &mut Shared, ack: &Packet) {
-        let key = (ack.src, ack.message);
-        let index = packets::Ack::from_packet(ack).index;
-        // On real networks packets may name anything, and a window would grow to hold any index.
+        let (key, index) = ((ack.src, ack.message), packets::Ack::from_packet(ack).index);
+        // A stray index would make the window as large as it says.
         let Some(out) = self.messages.get_mut(&key).filter(|out| index < out.packets) else { return };
         let new = out.acked.insert(index);
         if out.acked.len() == out.packets {
@@ -121,8 +117,8 @@ impl SendingHalf<TimerKey> for Sender {
         }
         let (window, acked) = (initial_window.window_packets(), IndexWindow::default());
         let packets = shared.context.sizes.packets_of(message.bytes) as u32;
-        let out = Outgoing { message: *message, packets, window, next: window, acked };
-        self.messages.insert((peer, id), out);
+        self.messages
+            .insert((peer, id), Outgoing { message: *message, packets, window, next: window, acked });
         // Those of this instant must be ready before the driver asks for the next deadline.
         self.ready.extend(std::iter::from_fn(|| shared.timers.pop_due(now)).map(|(_, turn)| turn));
     }
@@ -133,23 +129,20 @@ impl SendingHalf<TimerKey> for Sender {
             // Deadlines are not cancelled: the turn of a packet that was acknowledged since comes to nothing.
             let Some(out) = out else { continue };
             let timeout = (shared.context.path)(peer).max_rtt.saturating_mul(2 << times.min(10));
-            shared
-                .timers
-                .arm_deadline(now.saturating_add(timeout), TimerKey::Turn(peer, id, index, times + 1));
+            let turn = TimerKey::Turn(peer, id, index, times + 1);
+            shared.timers.arm_deadline(now.saturating_add(timeout), turn);
             let flags = PacketFlags::only_if(times > 0, PacketFlags::AGAIN);
             return Some(Packet { flags, ..shared.context.data_packet(&out.message, index, out.window) });
         }
     }
     fn forget_messages(&mut self, shared: &mut Shared, gone: Gone) {
-        shared.fail_messages(
-            self.messages.extract_if(|key, _| gone.covers_message(*key)).map(|(_, out)| out.message),
-        );
+        let lost = self.messages.extract_if(|key, _| gone.covers_message(*key)).map(|(_, out)| out.message);
+        shared.fail_messages(lost);
     }
     fn probe_message(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
-        if let Some(out) = self.messages.get(&id) {
-            found(&probes::WINDOW, out.window.into());
-            found(&probes::IN_FLIGHT, f64::from(out.next - out.acked.len()));
-        }
+        let Some(out) = self.messages.get(&id) else { return };
+        found(&probes::WINDOW, out.window.into());
+        found(&probes::IN_FLIGHT, f64::from(out.next - out.acked.len()));
     }
     fn live_messages(&self) -> usize {
         self.messages.len()
@@ -168,13 +161,10 @@ impl Receiver {
         let (src, message) = (packet.src, packet.message);
         let packets::Data { index, message_bytes, .. } = packets::Data::from_packet(packet);
         let packets = shared.context.sizes.packets_of(message_bytes);
-        if u64::from(index) >= packets {
-            return;
-        }
         // Every copy is acknowledged: the acknowledgement of the one before may be lost.
         let ack = packets::Ack { index };
         shared.control.push_back(shared.control_view(ack, src, message, packet.tag, packet.entropy));
-        if self.finished.contains(src, message) {
+        if u64::from(index) >= packets || self.finished.contains(src, message) {
             return;
         }
         let received = self.messages.entry((src, message)).or_default();

@@ -71,9 +71,7 @@ fn declarations_say_something() {
 
 /// The price of a transport, as promised in `docs/adding-a-transport.md`.
 #[test]
-fn the_template_is_at_most_185_lines_of_code() {
-    // Comments explain it to those who copy it, and are no part of what they have to write.
-    let lines = include_str!("../../src/template/mod.rs").lines();
-    let lines = lines.filter(|line| !line.trim_start().starts_with("//")).count();
-    assert!(lines <= 185, "{lines} lines");
+fn the_template_is_at_most_190_lines() {
+    let lines = include_str!("../../src/template/mod.rs").lines().count();
+    assert!(lines <= 190, "{lines} lines");
 }
