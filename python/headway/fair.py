@@ -52,6 +52,14 @@ def fair_setting(scenario: Scenario, *, whole: bool, variant: str | None = None)
     return FairSetting(tuple(sets), "; ".join(words))
 
 
+def with_fair(sets: Sequence[str], scenario: Scenario, *, whole: bool, variant: str | None = None) -> tuple[str, ...]:
+    """The overrides with those of the fair setting, which come last; raises `HeadwayError` without switches."""
+    setting = fair_setting(scenario, whole=whole, variant=variant)
+    if setting is None:
+        raise HeadwayError("--fair is about switches, and the scenario has none")
+    return (*sets, *setting.sets)
+
+
 def _keys_of(one: Scenario, effect: InEffect, chip: tuple[str, int]) -> tuple[dict[str, str], list[str]]:
     """Keys that give a run its part of the setting, with their values; and what they are."""
     name, memory = chip

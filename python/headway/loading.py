@@ -398,12 +398,11 @@ class Scenario:
 
 
 def _text_of(path: Path) -> str:
-    """The text of a file; empty where it cannot be read or is not TOML, as the native module says better."""
+    """The text of a file; empty where it cannot be read, as the native module says better."""
     try:
-        parsed(text := read_text(path))
+        return read_text(path)
     except (OSError, HeadwayError):
         return ""
-    return text
 
 
 def _listed(native: _headway.Scenario) -> tuple[Point, ...]:

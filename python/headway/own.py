@@ -13,7 +13,6 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from headway.data.toml import assignment, parsed
 from headway.errors import HeadwayError, NameNotFound, nearest_paths
@@ -25,11 +24,19 @@ HERE: dict[str, Factory] = {}
 
 
 def named_in(text: str, sets: Sequence[str], folder: Path) -> dict[str, Factory]:
-    """The transports that a scenario's text and overrides name by their places, which begin at `folder`."""
+    """The transports that a scenario's text and overrides name by their places, which begin at `folder`.
+
+    None of a text that is not TOML: the native module says better what is wrong with it.
+    """
+    # Each point of a sweep comes here, and to parse its scenario would take as long as to load it.
     if ".py:" not in text and not any(".py:" in one for one in sets):
         return {}
     found: dict[str, Factory] = {}
-    for value in _texts([parsed(text), *(assignment(one)[1] for one in sets)]):
+    try:
+        document = parsed(text)
+    except HeadwayError:
+        document = {}
+    for value in texts_in([document, *(assignment(one)[1] for one in sets)]):
         if (place := PLACE.fullmatch(value)) and value not in found:
             found[value] = imported(folder / place["file"], place["name"])
     return found
@@ -103,12 +110,13 @@ def _is_transport(value: object) -> bool:
     return isinstance(value, type) and issubclass(value, Transport) and value is not Transport
 
 
-def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401  (what TOML can hold)
+def texts_in(value: object) -> Iterator[str]:
+    """Every text in a value that TOML can hold."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for one in value.values():
-            yield from _texts(one)
+            yield from texts_in(one)
     elif isinstance(value, Sequence):
         for one in value:
-            yield from _texts(one)
+            yield from texts_in(one)

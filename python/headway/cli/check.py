@@ -15,7 +15,7 @@ import click
 from headway.claims.choices import load_choices
 from headway.claims.ledger import claims_about
 from headway.cli.echo import echo
-from headway.cli.options import fair_option, fair_sets, scale_option, scenario_argument, set_option
+from headway.cli.options import fair_option, scale_option, scenario_argument, set_option
 from headway.cli.progress import is_quiet
 from headway.cli.terminal import print_effect, print_warnings
 from headway.data import changes
@@ -24,7 +24,7 @@ from headway.data.point import Point, by_place
 from headway.data.steadiness import is_unmeasured, start_up
 from headway.data.units import size
 from headway.errors import HeadwayError, ScenarioError
-from headway.fair import fair_setting, short_buffers
+from headway.fair import fair_setting, short_buffers, with_fair
 from headway.in_effect import WIDEST, InEffect, in_effect
 from headway.loading import Scenario
 from headway.names import ScenarioFile
@@ -60,7 +60,7 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, fair: bo
     scenario = Scenario.load(file.path, sets=sets, scale=scale)
     if fair:
         # A run without variants has the setting too, if there are none.
-        sets = fair_sets(sets, fair_setting(scenario, whole=True))
+        sets = with_fair(sets, scenario, whole=True)
         scenario = Scenario.load(file.path, sets=sets, scale=scale)
     _check_sets(scenario)
     # As `headway run` runs it, without variants.

@@ -12,7 +12,6 @@ from click.shell_completion import CompletionItem
 from headway import names
 from headway.directories import directory_of
 from headway.errors import ArgumentError, HeadwayError
-from headway.fair import FairSetting
 from headway.loading import MOST_THREADS, Threads, thread_count
 from headway.sweeps import Shard
 from headway.sweeps.executor import Executor
@@ -99,13 +98,6 @@ def fair_option(command: Command) -> Command:
         help="Give all variants the switches of one real chip, and marks from the longest path: "
         "the setting that `headway check` proposes.",
     )(command)
-
-
-def fair_sets(sets: tuple[str, ...], setting: FairSetting | None) -> tuple[str, ...]:
-    """The overrides with those of a fair setting, which come last; a scenario without a network has none."""
-    if setting is None:
-        raise HeadwayError("--fair is about switches, and the scenario has none")
-    return (*sets, *setting.sets)
 
 
 def variant_option(command: Command) -> Command:

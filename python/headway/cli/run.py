@@ -16,7 +16,6 @@ from headway._headway import keep_memory
 from headway.cli.echo import echo
 from headway.cli.options import (
     fair_option,
-    fair_sets,
     force_option,
     out_option,
     scale_option,
@@ -33,7 +32,7 @@ from headway.data.jobs import jobs_of, lines_of, path_lines
 from headway.data.run import Run
 from headway.data.sentences import in_columns, one_line, surprising, transport_lines
 from headway.data.units import quantity, size
-from headway.fair import fair_setting
+from headway.fair import with_fair
 from headway.loading import Scenario, Threads, thread_count
 from headway.names import ScenarioFile
 from headway.sweeps.forecast import expected_cost
@@ -101,8 +100,8 @@ def run(
     scenario = Scenario.load(file.path, sets=sets, scale=scale)
     scenario.native.check_sets(False)
     if fair:
-        setting = fair_setting(scenario, whole=False, variant=variant)
-        scenario = Scenario.load(file.path, sets=fair_sets(sets, setting), scale=scale)
+        sets = with_fair(sets, scenario, whole=False, variant=variant)
+        scenario = Scenario.load(file.path, sets=sets, scale=scale)
     if variant is not None:
         scenario = scenario.variant(variant)
     if dry_scaling:

@@ -15,7 +15,6 @@ from headway.cli.echo import echo
 from headway.cli.options import (
     executor_option,
     fair_option,
-    fair_sets,
     force_option,
     jobs_option,
     out_option,
@@ -38,7 +37,7 @@ from headway.data.statistics import over_seeds
 from headway.data.steadiness import unsteady
 from headway.data.sweep import Sweep, read_sweep
 from headway.data.units import display, duration, wait
-from headway.fair import fair_setting
+from headway.fair import with_fair
 from headway.loading import Scenario, Threads
 from headway.names import ScenarioFile
 from headway.reporting.summaries import summary_label, summary_number, summary_value
@@ -87,7 +86,7 @@ def sweep(
     """Run every variant, axis value and seed of a scenario; run again, it goes on where it stopped."""
     if fair:
         scenario = Scenario.load(file.path, sets=sets, scale=scale)
-        sets = fair_sets(sets, fair_setting(scenario, whole=True))
+        sets = with_fair(sets, scenario, whole=True)
     planned = with_threads(plan(file, out, sets=sets, scale=scale, strict=True), threads, jobs)
     quiet = is_quiet() or as_csv
     outcome = run_watched(planned, jobs, quiet=quiet, overwrite=force, executor=executor, shard=shard, yes=yes)

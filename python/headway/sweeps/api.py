@@ -13,11 +13,11 @@ from headway.data.sweep import Sweep, read_sweep
 from headway.data.toml import assignment, parsed
 from headway.directories import directory_of
 from headway.errors import HeadwayError, ScenarioError, with_help
-from headway.fair import fair_setting
+from headway.fair import with_fair
 from headway.files import copy_file, writable_directory, write_text
 from headway.layout import SCENARIOS
 from headway.loading import Scenario, Threads, assignments
-from headway.own import PLACE, place_of
+from headway.own import PLACE, place_of, texts_in
 from headway.progress import of_sweep
 from headway.sweeps.board import Observer
 from headway.sweeps.capacity import with_threads
@@ -81,12 +81,10 @@ def sweep(
     else:
         file = names.resolve(str(scenario))
     if fair:
-        setting = fair_setting(Scenario.load(file.path, sets=overrides, scale=scale, transports=own), whole=True)
-        if setting is None:
-            raise HeadwayError("a fair setting is about switches, and the scenario has none")
-        overrides = [*overrides, *setting.sets]
+        there = Scenario.load(file.path, sets=overrides, scale=scale, transports=own)
+        overrides = [*with_fair(overrides, there, whole=True)]
     planned = plan(file, directory, sets=overrides, scale=scale, strict=True, transports=own)
-    if any(place.startswith(":") for place in {name: place_of(name, one) for name, one in own.items()}.values()):
+    if any(place_of(name, one).startswith(":") for name, one in own.items()):
         # No other process can import a class of a notebook or of the program itself.
         if executor is not None:
             where.close()
@@ -140,22 +138,10 @@ def _written(scenario: Scenario, out: Path) -> names.ScenarioFile:
 
 def _named_files(scenario: Scenario) -> Iterator[PurePath]:
     """The files below its folder that its text and its overrides name by relative paths."""
-    for value in _texts([parsed(scenario.text), *(assignment(one)[1] for one in scenario.sets)]):
+    for value in texts_in([parsed(scenario.text), *(assignment(one)[1] for one in scenario.sets)]):
         place = PLACE.fullmatch(value)
         name = PurePath(place["file"] if place else value)
         if name.is_absolute() or ".." in name.parts or "\0" in value or "\n" in value:
             continue
         if name.parts and (scenario.folder / name).is_file():
             yield name
-
-
-def _texts(value: object) -> Iterator[str]:
-    """Every text in a value that TOML can hold."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from _texts(one)
-    elif isinstance(value, Sequence):
-        for one in value:
-            yield from _texts(one)
