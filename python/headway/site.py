@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import tempfile
 import zipfile
 from pathlib import Path
 
 from headway import __file__ as package
 from headway.errors import HeadwayError
+from headway.store import cache_folder
 
 ARCHIVE = Path(package).parent / "site.zip"
 INDEX = "index.html"
@@ -20,8 +20,7 @@ def unpacked_site() -> Path:
     if not ARCHIVE.exists():
         raise HeadwayError("this installation holds no site: `make docs` builds it; `headway docs PAGE` prints a page")
     digest = hashlib.sha256(ARCHIVE.read_bytes()).hexdigest()[:16]
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache / "headway" / f"site-{digest}"
+    folder = cache_folder() / f"site-{digest}"
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         # Another process may be doing the same: the first one to rename is right.

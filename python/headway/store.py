@@ -59,8 +59,12 @@ def directory() -> Path | None:
         if not said.strip():
             raise HeadwayError(f"{VARIABLE} is empty: name a directory, or say {OFF}")
         return Path(said)
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "headway" / "runs"
+    return cache_folder() / "runs"
+
+
+def cache_folder() -> Path:
+    """The folder of this user for what Headway can make again."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "headway"
 
 
 def project_of(folder: Path) -> Path:

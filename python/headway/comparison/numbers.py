@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from headway.data.later import np
 from headway.data.samples import Array
-from headway.data.statistics import Estimate, estimate, nearest_rank
+from headway.data.statistics import Estimate, estimate, nearest_rank, spans_one
 from headway.data.units import ENDINGS
 from headway.errors import HeadwayError, NameNotFound
 from headway.reporting.summaries import is_number, summary_names
@@ -38,10 +38,7 @@ class Ratio:
         """`within` the bound, `noise` where it is beyond but seeds make as much, or `beyond`."""
         if abs(self.ratio.mean - 1.0) <= within:
             return WITHIN
-        interval = self.ratio.interval
-        if interval is not None and interval[0] <= 1.0 <= interval[1]:
-            return NOISE
-        return BEYOND
+        return NOISE if spans_one(self.ratio.interval) else BEYOND
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,16 @@ class Ratio:
     mean: float
     interval: tuple[float, float] | None
 
+    @property
+    def contains_one(self) -> bool:
+        """True if the interval does not tell the two apart; False without an interval."""
+        return spans_one(self.interval)
+
+
+def spans_one(interval: tuple[float, float] | None) -> bool:
+    """True if an interval of ratios contains 1."""
+    return interval is not None and interval[0] <= 1.0 <= interval[1]
+
 
 def ratio_over_seeds(pairs: Sequence[tuple[float | None, float | None]]) -> Ratio | None:
     """The ratio of the first to the second, over the pairs that have both; Student's interval of the logarithms.

@@ -160,8 +160,8 @@ def _sentences(study: Study, tables: Mapping[str, list[Side]]) -> Iterator[str]:
 
 def _next_to(best: Side, others: list[Side], metric: str) -> str:
     """The variants that are apart from the best, and those that are not."""
-    alike = [side.name for side in others if side.ratio and side.ratio.interval and _holds_one(side.ratio)]
-    apart = [side for side in others if side.ratio and side.ratio.interval and not _holds_one(side.ratio)]
+    alike = [side.name for side in others if side.ratio and side.ratio.contains_one]
+    apart = [side for side in others if side.ratio and side.ratio.interval and not side.ratio.contains_one]
     if alike:
         text = f"{best.name} and {', '.join(alike)} are not apart: these runs do not order them"
         return f"{text}; {apart[0].name} is at {_ratio(apart[0].ratio)} times {best.name}." if apart else f"{text}."
@@ -171,10 +171,6 @@ def _next_to(best: Side, others: list[Side], metric: str) -> str:
     if first.ratio.interval is None:
         return f"{first.name} follows at {_ratio(first.ratio)} times that; one seed, so that no interval is known."
     return f"{first.name} follows at {_ratio(first.ratio)} times that, more than chance between seeds."
-
-
-def _holds_one(ratio: Ratio) -> bool:
-    return ratio.interval is not None and ratio.interval[0] <= 1.0 <= ratio.interval[1]
 
 
 def _trust(study: Study, tables: Mapping[str, list[Side]]) -> str:

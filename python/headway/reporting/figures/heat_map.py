@@ -15,6 +15,7 @@ from ..summaries import summary_label
 from .kind import Facts, FigureKind
 
 Place = tuple[int, int]
+TWO_KEYS = "a heat map needs two keys that are swept over several values each"
 
 
 def heat_map(study: Study) -> Figure:
@@ -22,7 +23,7 @@ def heat_map(study: Study) -> Figure:
     figure_id, title = "heat-map", "Two swept keys"
     keys = [key for key in study.axis_keys if len({value_text(point.axes.get(key, "")) for point in study.points}) > 1]
     if len(keys) < 2:
-        return Figure(figure_id, title, absent="a heat map needs two keys that are swept over several values each")
+        return Figure(figure_id, title, absent=TWO_KEYS)
     across, down = _sides(study, keys)
     fixed = {key: study.points[0].axes.get(key, "") for key in keys if key not in (across, down)}
     panels = []
@@ -100,7 +101,7 @@ def _alike(
             if not near or place in found or place == best:
                 continue
             ratio = ratio_over_seeds([(value, base.get(seed)) for seed, value in numbers[place].items()])
-            if ratio is not None and ratio.interval is not None and ratio.interval[0] <= 1.0 <= ratio.interval[1]:
+            if ratio is not None and ratio.contains_one:
                 found.add(place)
                 edge.append(place)
     return found
@@ -138,7 +139,7 @@ def _detail(metric: str, quantity: str, found: Estimate, where: str) -> str:
 def two_swept(facts: Facts) -> str:
     """Two keys with several values each."""
     several = [key for key, values in facts.swept.items() if len(set(map(str, values))) > 1]
-    return "" if len(several) > 1 else "a heat map needs two keys that are swept over several values each"
+    return "" if len(several) > 1 else TWO_KEYS
 
 
 KIND = FigureKind(
