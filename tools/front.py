@@ -147,7 +147,7 @@ def _lane(one: Lane, top: float, place: int) -> str:
         )
         areas.append(f'<polygon class="{flow}" points="{up}{down}"/>')
         below = above
-    # What is unused has its own area, so that a gap is seen to be one.
+    # Unused time has an area of its own, so that a gap is seen to be one.
     return (
         f'<text x="0" y="{top + 14}" font-weight="bold">{one.name}</text>'
         f'<text class="q" x="{WIDTH}" y="{top + 14}" text-anchor="end">'

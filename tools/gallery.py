@@ -79,7 +79,7 @@ class Shown:
 
     @property
     def description(self) -> str:
-        """What its file says about it."""
+        """Description in its file."""
         return str(scenario_document(self.file.path).get("description", ""))
 
     @property
@@ -232,7 +232,7 @@ def has_marks(points: Points) -> bool:
 
 
 def seen(figure: Figure) -> str:
-    """What a reader sees in a figure, for one who does not."""
+    """Description of a figure for a reader who cannot see it."""
     said = []
     for panel in figure.panels:
         if isinstance(panel, Panel):

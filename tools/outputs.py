@@ -42,7 +42,7 @@ def keep_outputs(book: Path, executed: Any) -> None:  # noqa: ANN401  (nbformat'
 def _shown(output: Any, name: str, place: Path) -> str:  # noqa: ANN401  (nbformat's)
     """One output as Markdown."""
     if output.output_type == "stream":
-        # What goes to standard error is for the one who runs it.
+        # Standard error is for the person who runs it.
         return _text(output.text) if output.name == "stdout" else ""
     data = output.get("data", {})
     if "image/svg+xml" in data:
@@ -68,7 +68,7 @@ def _text(text: str) -> str:
 
 
 def seen_in(svg: str) -> str:
-    """What a figure shows, from the words on its axes, titles and lines."""
+    """Description of a figure, from the words on its axes, titles and lines."""
     texts = (html.unescape(re.sub(r"<[^>]+>", "", one)).strip() for one in re.findall(r"<text[^>]*>(.*?)</text>", svg))
     words = dict.fromkeys(one for one in texts if re.search(r"[A-Za-z]{2}", one))
     return f"A figure with the words: {'; '.join([*words][:MOST_TEXTS])}".replace('"', "'")

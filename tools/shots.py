@@ -161,7 +161,7 @@ def of_report(what: str, folder: Path, surroundings: Mapping[str, str], stem: Pa
 
 
 def described(text: str, part: str) -> str:
-    """What a figure of a report shows: its title and caption; of a whole report, its title."""
+    """Title and caption of a figure of a report; of a whole report, its title."""
     if not part:
         found = re.search(r"<h1[^>]*>(.*?)</h1>", text, re.DOTALL)
         return f"The report: {_words(found[1]) if found else 'its first screen'}"
@@ -199,7 +199,7 @@ def of_view(what: str, folder: Path, surroundings: Mapping[str, str], stem: Path
 
 
 def of_terminal(command: str, folder: Path, surroundings: Mapping[str, str], stem: Path) -> Shot:
-    """What a command prints on a terminal."""
+    """Output of a command on a terminal."""
     printed = on_terminal(command, folder, surroundings)
     path = stem.with_suffix(".svg")
     path.write_text(terminal_picture(command, printed), "utf-8")

@@ -18,7 +18,7 @@ ELSEWHERE = re.compile(r"url\(['\"]?(?:https?:)?//[^)]+\)|@import\s+['\"](?:http
 
 
 class Seen(html.parser.HTMLParser):
-    """What a page asks for: its own files, files from elsewhere, pictures without words, links named as files."""
+    """Requests of a page: its own files, files from elsewhere, pictures without words, links named as files."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class Seen(html.parser.HTMLParser):
 
 
 def site_faults(site: Path) -> list[str]:
-    """What is wrong with a site, a line each; the pages of Rust's crates are not looked at."""
+    """Faults of a site, a line each; the pages of Rust's crates are not looked at."""
     faults: list[str] = []
     for page in sorted(site.rglob("*.html")):
         name = page.relative_to(site)

@@ -1,4 +1,4 @@
-"""What is done to each SVG that is drawn for the site: no background of its own, and no digit that nothing shows."""
+"""Clean-up of each SVG that is drawn for the site: no background of its own, no digit that nothing shows."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def _keys_of(one: Scenario, effect: InEffect, chip: tuple[str, int]) -> tuple[di
     fabric = one.resolved["fabric"]
     table = "pfc" if fabric.get("pfc") else "memory"
     keys = {f"fabric.{table}.chip": f'"{name}"'}
-    # What the table sets already would replace the chip's.
+    # Values that the table sets already would replace the chip's.
     if table == "pfc" and int(fabric["pfc"]["buffer"]) > 0:
         keys["fabric.pfc.buffer"] = str(memory)
     if table == "memory" and "memory" in fabric:

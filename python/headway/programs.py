@@ -18,7 +18,7 @@ def program(name: str) -> Path:
     return path
 
 
-# How a program gets there.
+# Way to install a program.
 HOW = "`make install` builds it in the sources of Headway, on Linux"
 
 

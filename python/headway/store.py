@@ -83,7 +83,7 @@ def _who() -> dict[str, str]:
 
 
 def foreign(digests: Iterable[str]) -> str:
-    """Who kept these runs and where, for those of another user or project than this one; empty without such."""
+    """Users and projects, other than the present ones, that kept these runs; empty without such."""
     root, me = directory(), _who()
     if root is None:
         return ""

@@ -1,4 +1,4 @@
-"""What is said about jobs: on the terminal, in tables, in comparisons and in reports."""
+"""Answers about jobs: on the terminal, in tables, in comparisons and in reports."""
 
 from __future__ import annotations
 

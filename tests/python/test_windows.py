@@ -1,4 +1,4 @@
-"""What is by design warns nowhere, and a note takes one line."""
+"""Open flows that a scenario intends raise no warning, and a note takes one line."""
 
 from __future__ import annotations
 

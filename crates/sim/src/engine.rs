@@ -530,7 +530,7 @@ impl<'a> Engine<'a> {
         }
         let free_at = egress.port.free_at();
         if self.now < free_at {
-            // What a machine sends meanwhile has to be lost, and not kept: its loss detection is to notice.
+            // Packets that a machine sends meanwhile have to be lost, not kept: its loss detection has to notice.
             if egress.port.is_down() {
                 self.pull_in_vain(host);
                 return false;

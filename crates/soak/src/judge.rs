@@ -210,7 +210,7 @@ fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, Failure> {
             }
             let place = info.location().map_or(String::new(), |at| format!("{}:{}", at.file(), at.line()));
             let found = info.payload_as_str().unwrap_or("a panic without words").to_string();
-            // What `catch_unwind` returns does not have the place.
+            // The payload that `catch_unwind` returns does not have the place.
             SAID.with(|said| {
                 *said.borrow_mut() = Some(Failure { invariant: format!("no panic ({place})"), found })
             });

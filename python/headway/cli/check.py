@@ -202,7 +202,7 @@ def _wrapped(line: str) -> str:
 
 
 def _memory(scenario: Scenario, effect: Sequence[InEffect]) -> list[str]:
-    """What queues get of a memory that ports share, with the variants that have it."""
+    """Lines about the shares that queues get of a memory, with the variants that have it."""
     names = scenario.native.variants()
     said: dict[str, list[str]] = {}
     for one in effect[:MOST_VARIANTS]:

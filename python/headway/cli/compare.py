@@ -124,7 +124,7 @@ def compare(
         if idle := [option for option, value in given.items() if value is not None]:
             text = f"{run} has several variants or values, and `{idle[0]}` is of the comparison of two"
             raise HeadwayError(f"{text}\n  help: name them, as --at homa --reference-at dctcp")
-        # What nobody chose begins with calls and jobs, where there are any.
+        # The default begins with calls and jobs if there are any.
         usual = click.get_current_context().get_parameter_source("judged") is ParameterSource.DEFAULT
         first = leading(read_sweep(run)) if usual else []
         table = compare_variants(run, of=[*first, *judged], baseline=reference_at)

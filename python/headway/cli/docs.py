@@ -47,7 +47,7 @@ def docs(page: str | None, path: bool, opened: bool, words: str | None, raw: boo
             raise click.UsageError("--open goes without a page and other options: it opens the whole site")
         index = unpacked_site().as_uri()
         echo(index)
-        # Where there is no screen, click would start a browser for terminals.
+        # Without a screen, click would start a browser for terminals.
         if sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
             click.launch(index)
         return

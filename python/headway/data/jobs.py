@@ -108,7 +108,7 @@ def path_lines(job: Mapping[str, Any]) -> list[str]:
         return [f"{called(job)}: no critical path, as it was not over or nothing in it waits"]
     excess = job.get("critical_path_excess_s") or 0.0
     head = f"{called(job)}: critical path of {len(path)} flows and steps, {duration(excess)} longer than each alone"
-    # What took about as long as alone explains nothing.
+    # Links that took about as long as alone explain nothing.
     least = LEAST_SHARE * max(link["excess_s"] for link in path)
     late = [place for place, link in enumerate(path) if link["excess_s"] > least]
     worst = sorted(late, key=lambda place: -path[place]["excess_s"])[:MOST_LINKS]

@@ -89,7 +89,7 @@ def assemble(results: Results) -> Report:
     figures = _figures(study, runs=some)
     wanted, unknown = _wanted(results.report, [figure.id for figure in figures])
     jobs = job_tables(study) if some else ()
-    # What the scenario asks for is first, then why a job took its time, and else the picture that most likely answers.
+    # Figures that the scenario asks for are first, then why a job took its time, else the picture that likely answers.
     # Calls wait for each other, too, but their answer is how long they take.
     has_calls = bool(of_calls(point.summary for point in study.points))
     likely = [] if wanted else list(_answers(study))

@@ -72,7 +72,7 @@ class Chosen:
 
 
 def too_few(name: str) -> str:
-    """How many flows a number of some flows needs; empty for one that any number of flows has."""
+    """Text on the number of flows that a number needs; empty for one that any number of flows has."""
     found = chosen(name)
     least = QUANTILES.get(found.part, (0.0, 1))[1] if found is not None else 1
     return f"it takes {least} such flows in a run, and none has so many" if least > 1 else ""

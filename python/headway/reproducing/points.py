@@ -180,7 +180,7 @@ def _factor(expression: Expression, node: ast.expr) -> tuple[float, ast.expr]:
 
 
 def disagreements(file: ScenarioFile) -> list[str]:
-    """What the points on record of a scenario contradict: the scenario as it is, or the verdicts on its claims."""
+    """Contradictions of a scenario's points on record with the scenario as it is, or with verdicts on its claims."""
     points = recorded_points(file)
     if points is None:
         return []

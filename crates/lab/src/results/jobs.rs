@@ -236,7 +236,7 @@ pub const ROUNDS: &[Number<OfRounds>] = &[
 /// The numbers of rounds, and which of them are bounds.
 fn round_numbers(rounds: &BTreeMap<u32, Round>, end: Time, within: Option<Time>) -> Json {
     let times = Sample::of(rounds.values().map(|round| round.took(end)));
-    // Where none ended, each open one counts.
+    // If none ended, each open one counts.
     let longest = times.largest_known().unwrap_or(-1.0);
     let mut since: BTreeMap<u32, Time> = BTreeMap::new();
     for round in rounds.values() {

@@ -10,7 +10,7 @@ use std::time::Duration;
 const LEAST_HOPS: u64 = 10_000_000;
 /// Time that each number of threads is tried for, at least.
 const TRIED_FOR: Duration = Duration::from_millis(300);
-/// How much faster several threads have to be: the machine may be busier later.
+/// Speed of several threads over that of one, from which on they are used: the machine may be busier later.
 const WORTH: f64 = 1.25;
 
 /// `threads`, or 1 where that many do not make the first windows faster. Results do not depend on it.

@@ -524,7 +524,7 @@ impl Idle {
         self.0.ideal_fct(a, b, bytes).0
     }
 
-    /// What its packets take on the slowest link; whole packets.
+    /// Time of its packets on the slowest link; whole packets.
     fn s(&self, dst: u32, bytes: u64) -> u64 {
         self.t(dst, 2 * bytes) - self.t(dst, bytes)
     }

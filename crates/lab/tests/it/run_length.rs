@@ -154,7 +154,7 @@ fn steady_arrivals_last_as_long_as_their_load_asks() {
         near(setup.warmup.as_secs_f64(), warmup);
         let resolved = scenario.resolved_json();
         assert_eq!(resolved["traffic"][0]["flows"].as_f64(), Some(flows));
-        // What is settled is what may be written: both are one run.
+        // The settled numbers, written out, give the same run.
         let written = PACKETS.replace("flows = 1000", &format!("flows = {flows}"));
         let warm = format!("warmup=\"{}\"", setup.warmup);
         let twin = good(&written, &[&warm, &format!("traffic.0.load={load}")]);

@@ -543,7 +543,7 @@ impl Ports<'_> {
                     all.since.insert((*number, class as u8), lane.since[class]);
                 }
             }
-            // What waits at a host takes no memory of a switch, and so cannot be part of a cycle.
+            // Packets that wait at a host take no memory of a switch, and so cannot be part of a cycle.
             if lane.stopped == 0 || *number < self.hosts {
                 continue;
             }

@@ -1,7 +1,7 @@
 //! Ports of switches that drop, whose packets wait in a memory that the ports of a switch share.
 //!
-//! How much of it a packet's queue may take depends on the packets that wait at the other ports of the switch at that
-//! instant ([`headway_network::SharedMemory`]). Other ports are served late ([`super`]); each of these has an event for
+//! The part of it that a packet's queue may take depends on the packets that wait at the other ports of the switch at
+//! that instant ([`headway_network::SharedMemory`]). Other ports are served late ([`super`]); each of these has an event for
 //! each departure, at the instant of it, which gives back the packet's memory.
 //!
 //! Before a packet is offered to its port, the port's buffer gets the limit that the memory leaves it. Rules that cut

@@ -134,7 +134,7 @@ fn attempt(dice: &mut Dice, most: Size, far: bool, folder: &Path) -> Option<Case
     }
     scenario.insert("transport".into(), transport.into());
     let mut case = Case { scenario, graph, flows: None };
-    // What follows is drawn in units of the network: its links, its slot, its round trip.
+    // Everything below is drawn in units of the network: its links, its slot, its round trip.
     let sketch = Sketch { wild, ..sketch(&case, size, folder)? };
     // From a stream of its own, so that all other choices stay.
     let mut own = Dice::new(headway_primitives::mix(dice.below(1 << 62)));

@@ -260,7 +260,7 @@ impl SendingHalf<TimerKey> for Sender {
         loop {
             let key = self.turns.pop_front()?;
             let out = &mut self.messages[key];
-            // What it had to send may have been acknowledged since.
+            // Its packets may have been acknowledged since.
             let Some((index, flags)) = out.take_next() else {
                 out.in_turns = false;
                 continue;

@@ -217,7 +217,7 @@ impl Receiver {
     pub(super) fn reissue_grants(&mut self, shared: &mut Shared, now: Time) {
         self.again.mark_due();
         let slot = match self.params.reissue {
-            // Where only senders find losses, a receiver asks once a silence for one packet, too rarely to need a
+            // If only senders find losses, a receiver asks once a silence for one packet, too rarely to need a
             // pace.
             Reissue::Paced if self.params.detection != Detection::Acknowledgements => {
                 shared.context.sizes.slot_time(shared.context.nic)

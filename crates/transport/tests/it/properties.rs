@@ -197,7 +197,7 @@ fn receiver_driven(name: &str) -> bool {
 fn every_fault_is_caught() {
     for name in harness::selected_transports() {
         for &fault in Fault::ALL {
-            // Where permissions cannot be counted, a second copy looks like a repetition.
+            // If permissions cannot be counted, a second copy looks like a repetition.
             if fault == Fault::SendsTwice && !receiver_driven(name) {
                 continue;
             }
