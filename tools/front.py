@@ -45,7 +45,7 @@ SECONDS = 14
 WIDTH, PIPE, SEEN_NS = 560, 18, 32_000
 COLOURS = {"f0": ("#0072b2", "#4d9ff5"), "f1": ("#d55e00", "#ff9a4d")}
 DOORS = (
-    ("Reproduce a paper", "gallery/index.md", "Every figure of six papers, with a verdict on each claim."),
+    ("Reproduce a paper", "gallery/index.md", "Every figure of the papers, with a verdict on each claim."),
     ("Answer a question of your own", "tutorial.md", None),
     ("Build a cluster", "clusters.md", None),
     ("Send messages between hosts", "real-hosts.md", None),
