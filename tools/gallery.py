@@ -391,7 +391,7 @@ def index_page(images: str) -> str:
     """All figures, by paper and by question."""
     out = [
         "# Gallery\n",
-        "Every figure of six papers as Headway reproduces it. "
+        "Every figure of the papers as Headway reproduces it. "
         "A page has the panels, the published numbers, a verdict on each claim, "
         "the command, and the data. `headway list claims` prints the verdicts.\n",
         "## By paper\n",
